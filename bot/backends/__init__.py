@@ -1,0 +1,1 @@
+"""Agents that answer a turn: the protocol, the registry, and our own."""

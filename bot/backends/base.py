@@ -1,0 +1,155 @@
+"""The contract between the turn and whatever answers it."""
+
+from collections.abc import AsyncIterator
+from enum import Flag, auto
+from typing import ClassVar, Literal, Protocol, TypeAlias
+
+from bot.messages import Frozen, RunId, SessionKey
+from bot.models.base import ModelProfile, PromptMessage, ToolCall, ToolSchema
+
+
+class Capability(Flag):
+    """What a backend can do."""
+
+    STREAMING = auto()
+    TOOLS = auto()
+    OWN_TOOLS = auto()
+    MCP = auto()
+    MULTI_TURN = auto()
+    STEERING = auto()
+
+
+class MessageEvent(Frozen, frozen=True, kw_only=True):
+    """More of the answer; with `replaces`, in place of all that came before it in this turn."""
+
+    type: ClassVar[Literal["message"]] = "message"
+    content: str
+    replaces: bool = False
+
+
+class ThinkingEvent(Frozen, frozen=True, kw_only=True):
+    """More of the reasoning."""
+
+    type: ClassVar[Literal["thinking"]] = "thinking"
+    content: str
+
+
+class ToolUseEvent(Frozen, frozen=True, kw_only=True):
+    """A tool is about to run."""
+
+    type: ClassVar[Literal["tool_use"]] = "tool_use"
+    call: ToolCall
+
+
+class ToolResultEvent(Frozen, frozen=True, kw_only=True):
+    """A tool has run; `content` is what the model gets to see of it."""
+
+    type: ClassVar[Literal["tool_result"]] = "tool_result"
+    call: ToolCall
+    content: str
+    status: Literal["ok", "error"] = "ok"
+
+
+class TokenUsageEvent(Frozen, frozen=True, kw_only=True):
+    """Tokens of one model call."""
+
+    type: ClassVar[Literal["token_usage"]] = "token_usage"
+    model: str
+    prompt: int
+    completion: int
+    cached: int = 0
+
+
+class RetryEvent(Frozen, frozen=True, kw_only=True):
+    """A model call is tried again; the text it gave is void, and a `MessageEvent` that replaces follows."""
+
+    type: ClassVar[Literal["retry"]] = "retry"
+    model: str
+    attempt: int
+    wait: float
+    cause: str
+
+
+class ErrorEvent(Frozen, frozen=True, kw_only=True):
+    """The backend gave up; `content` tells the person why, in words meant for them."""
+
+    type: ClassVar[Literal["error"]] = "error"
+    content: str
+
+
+class DoneEvent(Frozen, frozen=True, kw_only=True):
+    """The answer is whole; `reason` is the last finish reason of the model."""
+
+    type: ClassVar[Literal["done"]] = "done"
+    reason: str = "stop"
+
+
+AgentEvent: TypeAlias = (
+    MessageEvent
+    | ThinkingEvent
+    | ToolUseEvent
+    | ToolResultEvent
+    | TokenUsageEvent
+    | RetryEvent
+    | ErrorEvent
+    | DoneEvent
+)
+
+
+class Tools(Protocol):
+    """The tools of one turn: what the model may call, and how a call is carried out."""
+
+    @property
+    def schemas(self) -> tuple[ToolSchema, ...]:
+        """What is offered to the model."""
+
+    async def call(self, call: ToolCall) -> ToolResultEvent:
+        """Carry out one call; a tool that fails is a result with status `error`, never an exception."""
+
+
+class NoTools:
+    """The tools of a bot that has none: a call to one is answered, not obeyed."""
+
+    schemas: tuple[ToolSchema, ...] = ()
+
+    async def call(self, call: ToolCall) -> ToolResultEvent:
+        """Tell the model that the tool does not exist."""
+        return ToolResultEvent(call=call, content=f"There is no tool {call.function.name!r}.", status="error")
+
+
+class TurnInput(Frozen, frozen=True, kw_only=True):
+    """What a backend gets to answer one turn.
+
+    Attributes:
+        messages: The prompt, system message first, the person's message last.
+        prompt_tokens: Our estimate of what `messages` take.
+        model: Overrides the model of the settings, for this session.
+    """
+
+    session: SessionKey
+    run: RunId
+    messages: tuple[PromptMessage, ...]
+    prompt_tokens: int
+    tools: Tools
+    model: str | None = None
+
+
+class AgentBackend(Protocol):
+    """Answers a turn, in events; one instance serves every session."""
+
+    @property
+    def capabilities(self) -> Capability:
+        """What it can do."""
+
+    @property
+    def profile(self) -> ModelProfile:
+        """What the prompt has to know."""
+
+    def run(self, turn: TurnInput) -> AsyncIterator[AgentEvent]:
+        """Answer a turn: any number of events, then exactly one `ErrorEvent` or `DoneEvent`.
+
+        A failure is an event, too; only bugs raise. Cancelling the reader stops the work behind it.
+        """
+
+    async def aclose(self) -> None:
+        """Let go of everything."""

@@ -1,0 +1,1 @@
+"""Clients that the native backend samples from."""

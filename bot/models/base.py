@@ -1,0 +1,149 @@
+"""What a model client takes and gives, whatever server is behind it."""
+
+from collections.abc import AsyncIterator
+from typing import Literal, Protocol, TypeAlias
+
+from bot.messages import Frozen
+
+
+class FunctionCall(Frozen, frozen=True, kw_only=True):
+    """The name of a tool and its arguments, JSON as the model wrote it."""
+
+    name: str
+    arguments: str
+
+
+class ToolCall(Frozen, frozen=True, kw_only=True, omit_defaults=False):
+    """A tool call in the shape of the chat completions API."""
+
+    id: str
+    function: FunctionCall
+    type: Literal["function"] = "function"
+
+
+class PromptMessage(Frozen, frozen=True, kw_only=True):
+    """One message of a prompt, encoded to JSON as it stands.
+
+    Source: OpenAI API reference, Chat Completions, `messages`.
+    """
+
+    role: Literal["system", "user", "assistant", "tool"]
+    content: str
+    tool_calls: tuple[ToolCall, ...] = ()
+    tool_call_id: str | None = None
+
+
+class ToolSchema(Frozen, frozen=True, kw_only=True):
+    """A tool as a model sees it; `parameters` is a JSON schema, already encoded."""
+
+    name: str
+    description: str
+    parameters: bytes
+
+
+class ModelProfile(Frozen, frozen=True, kw_only=True):
+    """What the prompt has to know of the model it is for.
+
+    Attributes:
+        window: Tokens of prompt and answer together.
+        max_output: The most tokens to ask for in one answer.
+        compact: The prompt must be short (a small model on this machine).
+    """
+
+    window: int
+    max_output: int
+    compact: bool = False
+
+
+class ModelRequest(Frozen, frozen=True, kw_only=True):
+    """One model call.
+
+    Attributes:
+        model: The server's name for the model.
+        messages: The prompt, oldest first.
+        max_completion_tokens: What is left of the window for the answer.
+    """
+
+    model: str
+    messages: tuple[PromptMessage, ...]
+    max_completion_tokens: int
+    tools: tuple[ToolSchema, ...] = ()
+
+
+class TextDelta(Frozen, frozen=True, kw_only=True):
+    """More of the answer."""
+
+    text: str
+
+
+class ReasoningDelta(Frozen, frozen=True, kw_only=True):
+    """More of the model's reasoning; not part of the answer."""
+
+    text: str
+
+
+class RefusalDelta(Frozen, frozen=True, kw_only=True):
+    """More of a refusal, which the provider tells apart from an answer."""
+
+    text: str
+
+
+class CompleteToolCall(Frozen, frozen=True, kw_only=True):
+    """A tool call whose pieces have all come."""
+
+    call: ToolCall
+
+
+class Usage(Frozen, frozen=True, kw_only=True):
+    """Tokens of one call; `cached` are those of the prompt the provider had kept."""
+
+    model: str
+    prompt: int
+    completion: int
+    cached: int = 0
+
+
+class Restart(Frozen, frozen=True, kw_only=True):
+    """The call failed and begins again: all text given so far is void.
+
+    Attributes:
+        model: The model of the next try.
+        attempt: Counts the tries of this call, from 2.
+        wait: Seconds until the next try.
+        cause: What failed, in a few words.
+    """
+
+    model: str
+    attempt: int
+    wait: float
+    cause: str
+
+
+class Finish(Frozen, frozen=True, kw_only=True):
+    """The last word of a call: `stop`, `length`, `tool_calls`, `content_filter` or the server's own."""
+
+    reason: str
+
+
+ModelEvent: TypeAlias = (
+    TextDelta | ReasoningDelta | RefusalDelta | CompleteToolCall | Usage | Restart | Finish
+)
+
+
+class ModelClient(Protocol):
+    """Streams the answer to a request from one server."""
+
+    @property
+    def profile(self) -> ModelProfile:
+        """The model's limits."""
+
+    def stream(self, request: ModelRequest) -> AsyncIterator[ModelEvent]:
+        """Sample once; the last event is a `Finish`.
+
+        Raises:
+            ModelUnavailable: Worth another try.
+            ModelError: Not worth one.
+        """
+
+    async def aclose(self) -> None:
+        """Let go of connections and child processes."""

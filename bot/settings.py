@@ -1,0 +1,293 @@
+"""The settings: one class, read once, frozen; `.env.example` and `docs/settings.md` follow from it."""
+
+import os
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Annotated, Any, Literal, TypeAlias
+
+from dotenv import dotenv_values
+from pydantic import (
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    SecretStr,
+    ValidationError,
+    field_validator,
+    model_validator,
+)
+from pydantic.fields import FieldInfo
+from pydantic_settings import (
+    BaseSettings,
+    InitSettingsSource,
+    NoDecode,
+    PydanticBaseSettingsSource,
+    SettingsConfigDict,
+    TomlConfigSettingsSource,
+)
+
+from bot.errors import ConfigError
+
+PREFIX = "BOT_"
+LOOPBACK = frozenset({"127.0.0.1", "::1", "localhost"})
+PLAIN_NAMES = {"OPENAI_API_KEY": "api_key", "OPENAI_BASE_URL": "base_url"}
+
+
+def _split(value: object) -> object:
+    """Take `a, b` for a list, as people write it into an environment variable."""
+    if not isinstance(value, str):
+        return value
+    return tuple(part.strip() for part in value.split(",") if part.strip())
+
+
+Names: TypeAlias = Annotated[tuple[str, ...], NoDecode, BeforeValidator(_split)]
+
+
+class Section(BaseModel):
+    """A part of the settings; what it does not know, it refuses."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+
+class WebSettings(Section):
+    """The web server and the chat page."""
+
+    enabled: bool = Field(default=True, description="Serve the chat page.")
+    host: str = Field(
+        default="127.0.0.1", description="Address to listen on; others than loopback need a token."
+    )
+    port: int = Field(default=8765, ge=0, le=65535, description="Port to listen on; 0 takes a free one.")
+    token: SecretStr | None = Field(default=None, description="Who opens the page must know this.")
+    allowed_hosts: Names = Field(
+        default=(), description="Host names the page is reached under, behind a proxy."
+    )
+
+    @model_validator(mode="after")
+    def _is_guarded(self) -> "WebSettings":
+        if self.host not in LOOPBACK and self.token is None:
+            raise ValueError(
+                f"host {self.host!r} lets others in, but no token is set: "
+                "set BOT_WEB__TOKEN, or leave BOT_WEB__HOST at 127.0.0.1"
+            )
+        return self
+
+
+class OpenAISettings(Section):
+    """Any server that speaks the chat completions API."""
+
+    api_key: SecretStr | None = Field(
+        default=None, description="Key of the provider; OPENAI_API_KEY works too."
+    )
+    base_url: str | None = Field(
+        default=None,
+        description="Root of the API, with /v1; OPENAI_BASE_URL works too.",
+        pattern=r"^https?://",
+    )
+    context_window: int = Field(default=128_000, ge=512, description="Tokens of prompt and answer together.")
+    max_output: int = Field(default=8_192, ge=16, description="The most tokens of one answer.")
+    connect_timeout: float = Field(
+        default=10, gt=0, description="Seconds until the server must have picked up."
+    )
+    first_token_timeout: float = Field(default=90, gt=0, description="Seconds until the first token.")
+    silence_timeout: float = Field(default=60, gt=0, description="Seconds between two tokens.")
+    call_timeout: float = Field(default=540, gt=0, description="Seconds for one whole call.")
+    max_retries: int = Field(
+        default=8, ge=0, le=20, description="How often a call that failed is tried again."
+    )
+
+
+class LocalSettings(Section):
+    """The model that runs on this machine."""
+
+    gguf: Path | None = Field(default=None, description="A model file of your own; default: the demo model.")
+    context_window: int = Field(default=4_096, ge=512, description="Tokens of prompt and answer together.")
+    max_output: int = Field(default=512, ge=16, description="The most tokens of one answer.")
+    threads: int | None = Field(default=None, ge=1, description="Default: one less than the cores.")
+
+    @field_validator("gguf")
+    @classmethod
+    def _is_there(cls, path: Path | None) -> Path | None:
+        if path is not None and not path.expanduser().is_file():
+            raise ValueError(f"{str(path)!r} is not a file")
+        return path
+
+
+class StoreSettings(Section):
+    """How messages are kept."""
+
+    synchronous: Literal["FULL", "NORMAL"] = Field(
+        default="FULL", description="FULL survives a power cut, NORMAL a crash of the process."
+    )
+
+
+class LogSettings(Section):
+    """What is logged, to standard error."""
+
+    level: Literal["DEBUG", "INFO", "WARNING", "ERROR"] = Field(
+        default="INFO", description="The least to log."
+    )
+    format: Literal["auto", "console", "json"] = Field(
+        default="auto", description="auto: console on a terminal, else json."
+    )
+
+
+class Settings(BaseSettings):
+    """All settings, from the environment, `.env` and `bot.toml`, in that order of precedence."""
+
+    model_config = SettingsConfigDict(
+        env_prefix=PREFIX,
+        env_nested_delimiter="__",
+        env_file=".env",
+        toml_file="bot.toml",
+        extra="forbid",
+        frozen=True,
+        nested_model_default_partial_update=True,
+    )
+
+    home: Path = Field(default=Path("~/.switchboard"), description="Where data, logs and models are kept.")
+    name: str = Field(
+        default="Switchboard", min_length=1, max_length=64, description="What the bot is called."
+    )
+    backend: str = Field(default="native", description="What answers: native.")
+    provider: Literal["openai", "local"] | None = Field(
+        default=None, description="Default: openai where a key or a base URL is set, else local."
+    )
+    model: str | None = Field(default=None, description="The provider's name of the model.")
+    fallback_models: Names = Field(
+        default=(), description="Tried in order when the model fails for good: a,b"
+    )
+    admins: Names = Field(default=(), description="Who may steer the bot: telegram:42,discord:7")
+    max_concurrent_turns: int = Field(default=64, ge=1, le=100_000, description="Turns that run at once.")
+    max_waiting: int = Field(
+        default=200, ge=1, le=10_000, description="Messages that may wait in one session."
+    )
+    max_crashes: int = Field(default=3, ge=1, description="Crashes by one message until it is put aside.")
+    run_timeout: float = Field(default=600, gt=0, description="Seconds for one turn.")
+    shutdown_grace: float = Field(default=20, ge=0, description="Seconds that running turns get at shutdown.")
+    context_top_k: int = Field(default=12, ge=1, le=1000, description="Messages of history in the prompt.")
+    context_tokens: int = Field(default=8_000, ge=64, description="Tokens of history in the prompt.")
+    web: WebSettings = WebSettings()
+    openai: OpenAISettings = OpenAISettings()
+    local: LocalSettings = LocalSettings()
+    store: StoreSettings = StoreSettings()
+    log: LogSettings = LogSettings()
+
+    @field_validator("admins")
+    @classmethod
+    def _name_people(cls, admins: tuple[str, ...]) -> tuple[str, ...]:
+        for admin in admins:
+            if ":" not in admin.strip(":"):
+                raise ValueError(f"{admin!r} is not of the form channel:id, like telegram:42")
+        return admins
+
+    @property
+    def effective_provider(self) -> Literal["openai", "local"]:
+        """The provider that is used."""
+        if self.provider is not None:
+            return self.provider
+        return "openai" if self.openai.api_key or self.openai.base_url else "local"
+
+    @property
+    def data_dir(self) -> Path:
+        """`home`, absolute."""
+        return self.home.expanduser().absolute()
+
+    @classmethod
+    def settings_customise_sources(
+        cls,
+        settings_cls: type[BaseSettings],
+        init_settings: PydanticBaseSettingsSource,
+        env_settings: PydanticBaseSettingsSource,
+        dotenv_settings: PydanticBaseSettingsSource,
+        file_secret_settings: PydanticBaseSettingsSource,
+    ) -> tuple[PydanticBaseSettingsSource, ...]:
+        """Put the sources in order; the plain OPENAI_ names rank below ours."""
+        known = {key: value for key, value in dotenv_settings().items() if key in settings_cls.model_fields}
+        dotenv = InitSettingsSource(settings_cls, known)  # other programs' names may stand in .env too
+        plain = InitSettingsSource(settings_cls, _plain_openai())
+        toml = TomlConfigSettingsSource(settings_cls)
+        return init_settings, env_settings, dotenv, toml, plain
+
+
+def _plain_openai() -> dict[str, Any]:  # `Any`: what InitSettingsSource takes
+    values: Mapping[str, str | None] = {**dotenv_values(".env"), **os.environ}
+    found = {field: values[name] for name, field in PLAIN_NAMES.items() if values.get(name)}
+    return {"openai": found} if found else {}
+
+
+def load_settings(**overrides: object) -> Settings:
+    """Read the settings.
+
+    Args:
+        overrides: What stands on the command line; ranks above all.
+
+    Raises:
+        ConfigError: Lists every unknown key, wrong value and contradiction.
+    """
+    faults = list(_unknown_variables())
+    try:
+        settings = Settings(**overrides)  # type: ignore[arg-type]  # checked by pydantic, not by mypy
+    except ValidationError as error:
+        faults += _describe(error)
+    except ValueError as error:  # a bot.toml that is no TOML
+        faults.append(f"bot.toml: {error}")
+    if faults:
+        raise ConfigError("The settings can't be used:\n" + "\n".join(f"  - {fault}" for fault in faults))
+    return settings
+
+
+def _unknown_variables() -> Iterator[str]:
+    """The variables with our prefix that no setting reads: pydantic would pass over them in silence."""
+    known = {name.lower() for name, *_ in walk_settings()}
+    for name in sorted({**os.environ, **dotenv_values(".env")}):
+        lower = name.lower()
+        if lower.startswith(PREFIX.lower()) and lower not in known:
+            yield f"{name} is not a setting (see .env.example)"
+
+
+def _describe(error: ValidationError) -> Iterator[str]:
+    for fault in error.errors(include_url=False):
+        place = ".".join(str(part) for part in fault["loc"])
+        message = fault["msg"].removeprefix("Value error, ")
+        if not place:
+            yield from message.split("\n")
+        elif fault["type"] != "extra_forbidden":
+            yield f"{place} ({variable_name(place)}): {message}"
+        elif variable_name(place) not in os.environ:
+            yield f"{place} is not a setting (see .env.example)"
+
+
+def variable_name(path: str) -> str:
+    """The environment variable of a setting: `web.port` is `BOT_WEB__PORT`."""
+    return PREFIX + path.upper().replace(".", "__")
+
+
+def walk_settings(model: type[BaseModel] = Settings, path: str = "") -> Iterator[tuple[str, str, FieldInfo]]:
+    """Every setting as (environment variable, section docstring, field), in the order of the class."""
+    for name, field in model.model_fields.items():
+        here = f"{path}{name}"
+        if isinstance(field.annotation, type) and issubclass(field.annotation, Section):
+            yield from walk_settings(field.annotation, f"{here}.")
+        else:
+            yield variable_name(here), (model.__doc__ or "").strip().split("\n")[0], field
+
+
+def env_example() -> str:
+    """The text of `.env.example`: every setting with its default, commented out."""
+    lines = [
+        "# Settings of the bot. Copy to .env and uncomment what you change; the same names work as",
+        "# environment variables. bot.toml takes them too: BOT_WEB__PORT is port in [web].",
+    ]
+    section = ""
+    for variable, title, field in walk_settings():
+        if title != section:
+            section = title
+            lines += ["", f"# --- {title}"]
+        lines += [f"# {field.description}", f"#{variable}={_example_value(field.default)}"]
+    return "\n".join(lines) + "\n"
+
+
+def _example_value(default: object) -> str:
+    if default is None or default == ():
+        return ""
+    return str(default).lower() if isinstance(default, bool) else str(default)

@@ -1,0 +1,1 @@
+"""Channel adapters, and the delivery that serves them all."""
