@@ -1,0 +1,1 @@
+"""The store: sessions, history, journal, outbox, on SQLite."""

@@ -36,7 +36,7 @@ class _Mailbox(Generic[Item]):
         return self
 
     async def __anext__(self) -> Item:
-        while (item := self._take()) is None:
+        while (item := self.take()) is None:
             if self._leave is None:
                 raise StopAsyncIteration
             self._waiter = asyncio.get_running_loop().create_future()
@@ -46,7 +46,8 @@ class _Mailbox(Generic[Item]):
                 self._waiter = None
         return item
 
-    def _take(self) -> Item | None:
+    def take(self) -> Item | None:
+        """The next item, if there is one now."""
         raise NotImplementedError
 
     def _wake(self) -> None:
@@ -80,6 +81,7 @@ class OutboundMailbox(_Mailbox[OutboundMessage]):
         self._runs: dict[RunId, list[Chunk] | End] = {}
 
     def put(self, message: OutboundMessage) -> None:
+        """Add a message; never waits."""
         waiting = self._runs.get(message.run)
         if isinstance(message, End):
             self._runs[message.run] = message
@@ -94,7 +96,8 @@ class OutboundMailbox(_Mailbox[OutboundMessage]):
         if self._waiter is not None:
             self._wake()
 
-    def _take(self) -> OutboundMessage | None:
+    def take(self) -> OutboundMessage | None:
+        """The next merged chunk or end, if there is one now."""
         if not self._runs:
             return None
         run = next(iter(self._runs))
@@ -112,6 +115,7 @@ class EventMailbox(_Mailbox[SystemEvent | Missed]):
         self._missed = 0
 
     def put(self, event: SystemEvent) -> None:
+        """Add an event; never waits."""
         self._events.append(event)
         if len(self._events) > self._limit:
             self._events.popleft()
@@ -119,7 +123,8 @@ class EventMailbox(_Mailbox[SystemEvent | Missed]):
         if self._waiter is not None:
             self._wake()
 
-    def _take(self) -> SystemEvent | Missed | None:
+    def take(self) -> SystemEvent | Missed | None:
+        """The next event, or how many are missing before it, if there is one now."""
         if self._missed:
             missed, self._missed = self._missed, 0
             return Missed(count=missed)

@@ -1,0 +1,1 @@
+"""From an accepted message to its saved answer: loop, lanes, turns."""

@@ -1,0 +1,50 @@
+"""Commands that never wait for the lane: `/kill` and its other names."""
+
+import re
+from collections.abc import Collection
+
+from bot.messages import Frozen, InboundMessage, Role, SessionKey
+
+CANCELLED = "Agent run cancelled for this session."
+NOTHING_RUNS = "No active agent run for this session."
+ADMINS_ONLY = "Only an admin can stop another session."
+
+_KILL = re.compile(r"\s*[/!](?:kill|stop)(?:@\S+)?(?:\s+(?P<rest>.*))?\s*", re.IGNORECASE | re.DOTALL)
+
+
+class Kill(Frozen, frozen=True, kw_only=True):
+    """A person wants a run to stop.
+
+    Attributes:
+        waiting: Drop the messages that wait, too.
+        session: Another session than the one it was said in.
+    """
+
+    waiting: bool = False
+    session: SessionKey | None = None
+
+
+def parse_kill(text: str) -> Kill | None:
+    """Read `/kill`, `!kill`, `/stop@bot`, `/kill all`, `/kill <session>`; anything else is `None`.
+
+    Other words after the command are passed over, so that `/stop it please` stops.
+    """
+    if not text or text.lstrip()[:1] not in ("/", "!"):
+        return None
+    match = _KILL.fullmatch(text)
+    if match is None:
+        return None
+    words = (match["rest"] or "").split()
+    if len(words) == 1 and words[0].lower() == "all":
+        return Kill(waiting=True)
+    if len(words) == 1 and words[0].count(":") >= 2:
+        return Kill(session=SessionKey(words[0]))
+    return Kill()
+
+
+def is_admin(message: InboundMessage, admins: Collection[str]) -> bool:
+    """Whether the sender may steer what is not theirs."""
+    return (
+        message.sender.role in (Role.OWNER, Role.ADMIN)
+        or f"{message.address.channel}:{message.sender.id}" in admins
+    )

@@ -1,0 +1,73 @@
+"""The part of a session's history that goes into a prompt."""
+
+from collections.abc import Iterable, Sequence
+from datetime import datetime
+
+from bot.messages import StoredMessage
+from bot.models.base import PromptMessage
+
+CHARS_PER_TOKEN = 4  # of Latin text; a CJK character is about one token
+
+
+def estimate_tokens(text: str) -> int:
+    """Guess the tokens of a text: four characters of Latin make one, other scripts nearly one each."""
+    if text.isascii():
+        return len(text) // CHARS_PER_TOKEN + 1
+    wide = sum(character > "\u2e7f" for character in text)
+    return int((len(text) - wide) / CHARS_PER_TOKEN + wide * 0.9) + 1
+
+
+def select(lines: Sequence[StoredMessage], *, top_k: int, max_tokens: int) -> list[StoredMessage]:
+    """The newest lines that fit: at most `top_k`, at most `max_tokens`, each id once, oldest first."""
+    chosen: list[StoredMessage] = []
+    seen: set[str] = set()
+    left = max_tokens
+    for line in reversed(lines):
+        if line.id in seen:
+            continue
+        left -= estimate_tokens(line.text)
+        if left < 0 or len(chosen) == top_k:
+            break
+        seen.add(line.id)
+        chosen.append(line)
+    chosen.reverse()
+    return chosen
+
+
+def has_several_speakers(lines: Iterable[StoredMessage], speaker: str) -> bool:
+    """Whether anybody but `speaker` has spoken, the bot aside."""
+    return any(line.role == "user" and line.speaker != speaker for line in lines)
+
+
+def to_prompt(line: StoredMessage, *, is_labelled: bool) -> PromptMessage:
+    """A line as the model sees it; labelled with time and speaker where several people speak."""
+    is_labelled = is_labelled and line.role == "user"
+    return PromptMessage(
+        role=line.role, content=label(line.text, line.speaker, line.at) if is_labelled else line.text
+    )
+
+
+def label(text: str, speaker: str, at: datetime) -> str:
+    """Put the time and the speaker in front of a text."""
+    return f"[{at:%Y-%m-%d %H:%M}] {speaker}: {text}"
+
+
+def sanitise(messages: Sequence[PromptMessage]) -> list[PromptMessage]:
+    """Make the order of tool calls and results one that every server accepts.
+
+    Results whose call is gone are dropped; a call that lacks a result goes, with those it has; the results
+    of a call stand right behind it.
+    """
+    results = {message.tool_call_id: message for message in messages if message.role == "tool"}
+    kept: list[PromptMessage] = []
+    for message in messages:
+        if message.role == "tool":
+            continue
+        if not message.tool_calls:
+            kept.append(message)
+            continue
+        answers = [results.get(call.id) for call in message.tool_calls]
+        found = [answer for answer in answers if answer is not None]
+        if len(found) == len(answers):
+            kept += [message, *found]
+    return kept

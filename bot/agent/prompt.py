@@ -1,0 +1,140 @@
+"""The prompt of a turn, from what never changes to what changes every time.
+
+system   skeleton and instructions, runtime facts, workspace files,      the same bytes from turn to
+         heartbeat context, ephemeral prompt, identity, reminder         turn, for the providers' caches
+history  the newest lines that fit
+system   the current time                                                new in every turn
+user     the message
+"""
+
+from bot.agent.history import estimate_tokens, has_several_speakers, label, sanitise, select, to_prompt
+from bot.agent.store import Begun
+from bot.agent.workspace import Workspace, WorkspaceTexts
+from bot.messages import Address, Frozen, InboundMessage, StoredMessage, Trigger, utc_now
+from bot.models.base import ModelProfile, PromptMessage
+
+REMIND_AT = 20  # lines of user and assistant after which the identity is called to mind
+
+SKELETON = """\
+You are {name}, an assistant that people talk to in chats.
+
+# How to answer
+- Answer in the language of the message, to the point, and no longer than it needs.
+- Format with Markdown; put code into fenced blocks that name the language.
+- Say so when you do not know or can not do something; never invent facts, links or results.
+- Lines of other people are marked with the time and their name; answer the newest message."""
+
+COMPACT = """\
+You are {name}, a friendly assistant. Answer in a few short and plain sentences."""
+
+DEFAULT_IDENTITY = "You are {name}: friendly, calm and precise."
+
+REMINDER = """\
+# Identity reminder
+However long this conversation has become, you are still the one described in <identity>. Keep its
+personality, its tone and its way of speaking."""
+
+MAX_COMPACT_IDENTITY = 600  # characters; keeps the whole prompt of a small model below 300 tokens
+COMPACT_HISTORY = 400  # tokens of history for a small model; more would delay its first token
+
+
+class Prompt(Frozen, frozen=True, kw_only=True):
+    """What goes to the model, and our estimate of its tokens."""
+
+    messages: tuple[PromptMessage, ...]
+    tokens: int
+
+
+class PromptBuilder:
+    """Builds prompts; what is the same in every turn is built once and kept."""
+
+    def __init__(self, *, name: str, workspace: Workspace, top_k: int, max_tokens: int) -> None:
+        self._name = name
+        self._workspace = workspace
+        self._top_k = top_k
+        self._max_tokens = max_tokens
+        self._kept: dict[tuple[str, bool], tuple[WorkspaceTexts, str, str]] = {}
+
+    async def build(
+        self,
+        message: InboundMessage,
+        begun: Begun,
+        profile: ModelProfile,
+        *,
+        heartbeat: str = "",
+        ephemeral: str = "",
+    ) -> Prompt:
+        """Put the prompt of one turn together.
+
+        Args:
+            heartbeat: Context for heartbeat turns; ignored in all others.
+            ephemeral: Instructions for this turn alone.
+        """
+        texts = await self._workspace.texts()
+        extra = (heartbeat if message.trigger is Trigger.HEARTBEAT else "", ephemeral)
+        system = self._system(message.address, texts, profile, extra, is_long=begun.turns >= REMIND_AT)
+        room = min(self._max_tokens, profile.window - profile.max_output - estimate_tokens(system))
+        lines = without_repeat(begun.history, message)
+        if profile.compact:
+            room = min(room, COMPACT_HISTORY)
+        chosen = select(lines, top_k=self._top_k, max_tokens=max(0, room))
+        speaker = message.sender.name or message.sender.id
+        is_labelled = not message.is_direct or has_several_speakers(chosen, speaker)
+        history = sanitise([to_prompt(line, is_labelled=is_labelled) for line in chosen])
+        messages = (PromptMessage(role="system", content=system), *history, *_newest(message, is_labelled))
+        if profile.compact:
+            messages = tuple(part for part in messages if part.role != "system" or part is messages[0])
+        return Prompt(messages=messages, tokens=sum(estimate_tokens(part.content) + 4 for part in messages))
+
+    async def preamble(self, profile: ModelProfile) -> PromptMessage:
+        """The system message of an ordinary turn on the chat page, to warm a model's cache with."""
+        texts = await self._workspace.texts()
+        address = Address(channel="web", chat="main")
+        system = self._system(address, texts, profile, ("", ""), is_long=False)
+        return PromptMessage(role="system", content=system)
+
+    def _system(
+        self,
+        address: Address,
+        texts: WorkspaceTexts,
+        profile: ModelProfile,
+        extra: tuple[str, str],
+        *,
+        is_long: bool,
+    ) -> str:
+        key = (address.channel, profile.compact)
+        kept = self._kept.get(key)
+        if kept is None or kept[0] is not texts:
+            head, tail = self._compact(texts) if profile.compact else self._full(address.channel, texts)
+            kept = self._kept[key] = (texts, head, tail)
+        parts = (kept[1], *extra, kept[2], REMINDER if is_long and not profile.compact else "")
+        return "\n\n".join(part for part in parts if part)
+
+    def _full(self, channel: str, texts: WorkspaceTexts) -> tuple[str, str]:
+        facts = f"# Where you are\n- Channel: {channel}\n- Workspace: {self._workspace.directory}"
+        head = (SKELETON.format(name=self._name), facts, texts.context)
+        identity = texts.identity or DEFAULT_IDENTITY.format(name=self._name)
+        return "\n\n".join(part for part in head if part), f"<identity>\n{identity}\n</identity>"
+
+    def _compact(self, texts: WorkspaceTexts) -> tuple[str, str]:
+        return COMPACT.format(name=self._name), texts.identity[:MAX_COMPACT_IDENTITY]
+
+
+def without_repeat(history: tuple[StoredMessage, ...], message: InboundMessage) -> tuple[StoredMessage, ...]:
+    """Leave out a last line that says the same as the message: the model would read it twice."""
+    if history and history[-1].role == "user" and history[-1].text == message.text:
+        return history[:-1]
+    return history
+
+
+def _newest(message: InboundMessage, is_labelled: bool) -> tuple[PromptMessage, PromptMessage]:
+    now = utc_now()
+    text = message.text
+    for attachment in message.attachments:
+        text += f"\n[Attached {attachment.kind}: {attachment.name or attachment.path or attachment.url}]"
+    if is_labelled:
+        text = label(text, message.sender.name or message.sender.id, message.received_at)
+    return (
+        PromptMessage(role="system", content=f"Current time: {now:%A, %Y-%m-%d %H:%M} UTC"),
+        PromptMessage(role="user", content=text),
+    )

@@ -1,0 +1,81 @@
+"""Places in a turn where guards, memory, tools and hooks join; an empty place costs nothing."""
+
+from dataclasses import dataclass, field
+from typing import Protocol
+
+from bot.backends.base import NoTools, Tools
+from bot.messages import Frozen, InboundMessage
+
+
+class Refusal(Frozen, frozen=True, kw_only=True):
+    """Why a message gets no turn of the model.
+
+    Attributes:
+        text: What the person is told; empty to stay silent.
+        is_answer: The message was a command and `text` is its result, not a refusal.
+    """
+
+    text: str
+    is_answer: bool = False
+
+
+class Check(Protocol):
+    """A step that may end the turn: access, rate limit, command, Guardian, injection scan."""
+
+    async def __call__(self, message: InboundMessage) -> Refusal | None:
+        """Look at a message; `None` lets it pass. One that raises or takes too long blocks it."""
+
+
+class RedactionStream(Protocol):
+    """Hides what must not be shown, in one answer, as it comes."""
+
+    def feed(self, text: str) -> str:
+        """Take more of the answer; gives what may be shown by now."""
+
+    def flush(self) -> str:
+        """The rest that was held back."""
+
+
+class Redactor(Protocol):
+    """Makes a redaction a run, and redacts whole texts."""
+
+    def open(self) -> RedactionStream: ...
+
+    def redact(self, text: str) -> str: ...
+
+
+class ToolSource(Protocol):
+    """Gives the tools that the sender of a message may use."""
+
+    def tools_for(self, message: InboundMessage) -> Tools: ...
+
+
+class Learner(Protocol):
+    """Takes what there is to remember of a turn that went well; never waits and never raises."""
+
+    def learn(self, message: InboundMessage, answer: str) -> None: ...
+
+
+class NoToolSource:
+    """Gives nobody any tool."""
+
+    def __init__(self) -> None:
+        self._none = NoTools()
+
+    def tools_for(self, message: InboundMessage) -> Tools:
+        """The empty set of tools."""
+        return self._none
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Seams:
+    """What has joined; checks run in the order of the fields."""
+
+    access: Check | None = None
+    rate_limit: Check | None = None
+    command: Check | None = None
+    guardian: Check | None = None
+    injection: Check | None = None
+    redactor: Redactor | None = None
+    learner: Learner | None = None
+    tools: ToolSource = field(default_factory=NoToolSource)

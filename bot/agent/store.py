@@ -1,0 +1,110 @@
+"""What the loop and the turn need of a store; `memory/store.py` fulfils it."""
+
+from typing import Literal, Protocol
+
+from bot.messages import End, Frozen, InboundMessage, RunId, SessionKey, StoredMessage
+from bot.models.base import ToolCall
+
+
+class Accepted(Frozen, frozen=True, kw_only=True):
+    """What the journal made of a message.
+
+    Attributes:
+        is_new: False for a message that had been accepted before.
+        session: Where it belongs, aliases followed.
+    """
+
+    is_new: bool
+    session: SessionKey
+
+
+class Begun(Frozen, frozen=True, kw_only=True):
+    """A turn that has become this process's to run.
+
+    Attributes:
+        attempt: The fence: what the turn writes counts only as long as no higher attempt has begun.
+        turns: Lines of the user and the assistant in the whole conversation, this message's included.
+        history: The newest lines before this message that the model may see, oldest first.
+    """
+
+    attempt: int
+    turns: int
+    history: tuple[StoredMessage, ...]
+
+
+class TurnRecord(Frozen, frozen=True, kw_only=True):
+    """How a turn went, in figures; times are seconds since 1970."""
+
+    started_at: float
+    ended_at: float
+    first_chunk_at: float | None = None
+    model: str | None = None
+    prompt_tokens: int = 0
+    completion_tokens: int = 0
+    cached_tokens: int = 0
+
+
+class Pending(Frozen, frozen=True, kw_only=True):
+    """An accepted message that is not answered yet."""
+
+    message: InboundMessage
+    attempts: int
+
+
+class Recovery(Frozen, frozen=True, kw_only=True):
+    """What the last process left: to run again, oldest first, and what was put aside for crashing it."""
+
+    pending: tuple[Pending, ...]
+    parked: tuple[Pending, ...]
+
+
+class Journal(Protocol):
+    """The durable state of every accepted message.
+
+    Methods that name an attempt raise `Fenced` when the run has gone on under another one.
+    """
+
+    async def accept(self, message: InboundMessage, *, is_control: bool = False) -> Accepted:
+        """Write a message down once; a control command is done as soon as it is written."""
+
+    async def begin(self, message: InboundMessage, *, attempts: int, history: int) -> Begun:
+        """Take the run: count the attempt, put the message into the history, read what came before it.
+
+        Args:
+            attempts: How many attempts there were before this one.
+            history: The most lines to read.
+        """
+
+    async def finish(self, end: End, record: TurnRecord, *, speaker: str, has_outbox: bool) -> None:
+        """Commit the answer, the history, the turn's figures and the outbox, all or nothing."""
+
+    async def requeue(self, run: RunId, attempt: int) -> None:
+        """Give a run back, to be done at the next start; this does not count as a crash."""
+
+    async def recover(self, max_crashes: int) -> Recovery:
+        """Find what is not done after a restart."""
+
+    async def park(self, end: End, *, speaker: str) -> None:
+        """Put a message aside that crashed the process too often, and tell the person so, all or nothing."""
+
+    async def cancel(self, message: InboundMessage, end: End, *, speaker: str) -> None:
+        """Close a message that still waits, without a turn; both lines are kept for people to see."""
+
+    async def note(self, message: InboundMessage, end: End, *, speaker: str, has_outbox: bool) -> None:
+        """Put a control command and its reply into the history, for people but not for the model."""
+
+
+class ToolLedger(Protocol):
+    """Which tool calls ran, so that none is repeated whose outcome is not known."""
+
+    async def tool_started(self, run: RunId, attempt: int, call: ToolCall) -> bool:
+        """Write down that a call begins; False where an earlier attempt began the same and never ended it.
+
+        Raises:
+            Fenced: The run goes on under another attempt.
+        """
+
+    async def tool_ended(
+        self, run: RunId, attempt: int, call: ToolCall, *, status: Literal["ok", "error"], result: str
+    ) -> None:
+        """Write down how it went."""

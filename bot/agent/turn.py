@@ -1,0 +1,242 @@
+"""A turn: the steps from a message to its answer.
+
+    begin → access → rate limit → command → Guardian → injection scan → context → backend → redaction
+
+What comes after, saving and learning, is done by the loop, because it has to happen however the turn ends.
+"""
+
+import asyncio
+import logging
+import time
+from dataclasses import dataclass
+from typing import Protocol, assert_never
+
+from bot.agent.prompt import Prompt, PromptBuilder
+from bot.agent.run import Outcome, Run
+from bot.agent.seams import Check, Redactor, Seams
+from bot.agent.store import Begun, Journal, ToolLedger
+from bot.agent.tools import LedgerTools
+from bot.backends.base import (
+    AgentBackend,
+    AgentEvent,
+    DoneEvent,
+    ErrorEvent,
+    MessageEvent,
+    RetryEvent,
+    ThinkingEvent,
+    TokenUsageEvent,
+    ToolResultEvent,
+    ToolUseEvent,
+    TurnInput,
+)
+from bot.bus import Bus
+from bot.messages import EndReason, Retry, SessionKey, Thinking, TokenUsage, ToolResult, ToolStart
+
+log = logging.getLogger(__name__)
+
+CHECK_SECONDS = 10.0
+CONTEXT_SECONDS = 15.0
+STORE_SECONDS = 30.0
+PREVIEW = 200  # characters of a tool's result in an event
+BLOCKED = "Message blocked by safety check."
+
+
+class Router(Protocol):
+    """Picks the backend that answers a session."""
+
+    async def backend(self, session: SessionKey) -> AgentBackend: ...
+
+
+@dataclass(slots=True)
+class Tally:
+    """What the model calls of a turn used so far."""
+
+    model: str | None = None
+    prompt: int = 0
+    completion: int = 0
+    cached: int = 0
+
+
+class Turn:
+    """Answers messages; one instance serves all sessions, the state of a turn is in its `Run`."""
+
+    def __init__(
+        self,
+        *,
+        journal: Journal,
+        ledger: ToolLedger,
+        bus: Bus,
+        router: Router,
+        prompts: PromptBuilder,
+        seams: Seams,
+        run_timeout: float,
+        history: int,
+    ) -> None:
+        self._journal = journal
+        self._ledger = ledger
+        self._bus = bus
+        self._router = router
+        self._prompts = prompts
+        self._seams = seams
+        self._run_timeout = run_timeout
+        self._history = history
+
+    async def answer(self, run: Run, tally: Tally) -> Outcome:
+        """Take a message through all steps; raises only for bugs and for a lost fence."""
+        begun = await self._begin(run)
+        if (refused := await self._check(run)) is not None:
+            return refused
+        backend = await self._router.backend(run.session)
+        prompt = await self._context(run, begun, backend)
+        return await self._converse(run, backend, prompt, tally)
+
+    async def _begin(self, run: Run) -> Begun:
+        run.enter("store", STORE_SECONDS)
+        return await self._journal.begin(run.message, attempts=run.attempt - 1, history=self._history)
+
+    async def _check(self, run: Run) -> Outcome | None:
+        """Access, rate limit, command, Guardian, injection scan: the first that objects ends the turn."""
+        seams = self._seams
+        for name, check in (
+            ("access", seams.access),
+            ("rate limit", seams.rate_limit),
+            ("command", seams.command),
+            ("guardian", seams.guardian),
+            ("injection scan", seams.injection),
+        ):
+            if check is not None and (outcome := await _ask(name, check, run)) is not None:
+                return outcome
+        return None
+
+    async def _context(self, run: Run, begun: Begun, backend: AgentBackend) -> Prompt:
+        run.enter("context", CONTEXT_SECONDS)
+        return await self._prompts.build(run.message, begun, backend.profile)
+
+    async def _converse(self, run: Run, backend: AgentBackend, prompt: Prompt, tally: Tally) -> Outcome:
+        """Let the backend answer, and pass on what it says as it comes."""
+        run.enter("model", max(1.0, self._run_timeout - (time.time() - run.started_at)))
+        turn = TurnInput(
+            session=run.session,
+            run=run.id,
+            messages=prompt.messages,
+            prompt_tokens=prompt.tokens,
+            tools=LedgerTools(self._seams.tools.tools_for(run.message), self._ledger, run),
+        )
+        voice = Voice(run, self._seams.redactor)
+        async for event in backend.run(turn):
+            if (outcome := self._take(event, run, voice, tally)) is not None:
+                return outcome
+        raise RuntimeError(f"backend {type(backend).__name__} ended without a last event")
+
+    def _take(self, event: AgentEvent, run: Run, voice: "Voice", tally: Tally) -> Outcome | None:
+        """Publish one event of the backend; gives the outcome if it was the last."""
+        session, id_, bus = run.session, run.id, self._bus
+        match event:
+            case MessageEvent():
+                voice.say(event.content, replaces=event.replaces)
+            case ThinkingEvent():
+                bus.emit(Thinking(session=session, run=id_, text=event.content))
+            case ToolUseEvent(call=call):
+                name, arguments = call.function.name, call.function.arguments
+                bus.emit(ToolStart(session=session, run=id_, call_id=call.id, name=name, arguments=arguments))
+            case ToolResultEvent(call=call):
+                bus.emit(_tool_result(event, run))
+            case TokenUsageEvent():
+                _count(event, tally)
+                bus.emit(
+                    TokenUsage(
+                        session=session,
+                        run=id_,
+                        model=event.model,
+                        prompt=event.prompt,
+                        completion=event.completion,
+                        cached=event.cached,
+                    )
+                )
+            case RetryEvent():
+                bus.emit(_retry(event, run))
+            case ErrorEvent():
+                voice.end()
+                return _gave_up(event, run)
+            case DoneEvent():
+                voice.end()
+                return Outcome(reason="done", text=run.text)
+            case _:
+                assert_never(event)
+        return None
+
+
+class Voice:
+    """The stream of one answer on its way out, redacted where a redactor has joined."""
+
+    def __init__(self, run: Run, redactor: Redactor | None) -> None:
+        self._run = run
+        self._redactor = redactor
+        self._redaction = redactor.open() if redactor else None
+
+    def say(self, text: str, *, replaces: bool = False) -> None:
+        """Publish more of the answer, or begin it anew."""
+        if replaces and self._redactor is not None:
+            self._redaction = self._redactor.open()
+        if self._redaction is not None:
+            text = self._redaction.feed(text)
+        if text or replaces:
+            self._run.chunk(text, replaces=replaces)
+
+    def end(self) -> None:
+        """Publish what was held back."""
+        if self._redaction is not None and (rest := self._redaction.flush()):
+            self._run.chunk(rest)
+
+
+async def _ask(name: str, check: Check, run: Run) -> Outcome | None:
+    """Run one check; one that breaks or does not answer in time blocks the message."""
+    run.enter(name, CHECK_SECONDS + 1)
+    try:
+        async with asyncio.timeout(CHECK_SECONDS):
+            refusal = await check(run.message)
+    except Exception:  # a guard that is broken must not let anything through
+        log.exception("check failed, message blocked", extra={"check": name})
+        return Outcome(reason="error", text=BLOCKED)
+    if refusal is None:
+        return None
+    reason: EndReason = "silent" if not refusal.text else "done" if refusal.is_answer else "error"
+    return Outcome(reason=reason, text=refusal.text)
+
+
+def _count(event: TokenUsageEvent, tally: Tally) -> None:
+    tally.model = event.model
+    tally.prompt += event.prompt
+    tally.completion += event.completion
+    tally.cached += event.cached
+
+
+def _tool_result(event: ToolResultEvent, run: Run) -> ToolResult:
+    return ToolResult(
+        session=run.session,
+        run=run.id,
+        call_id=event.call.id,
+        name=event.call.function.name,
+        status=event.status,
+        preview=event.content[:PREVIEW],
+    )
+
+
+def _retry(event: RetryEvent, run: Run) -> Retry:
+    return Retry(
+        session=run.session,
+        run=run.id,
+        model=event.model,
+        attempt=event.attempt,
+        wait=event.wait,
+        cause=event.cause,
+    )
+
+
+def _gave_up(event: ErrorEvent, run: Run) -> Outcome:
+    """The outcome of a backend's failure: what was shown stays, and the reason stands below it."""
+    reference = run.id[-8:]
+    log.error("model failed", extra={"reference": reference, "cause": event.content})
+    told = f"{event.content}\n\nReference: {reference}"
+    shown = run.text
+    return Outcome(reason="error", text=f"{shown}\n\n{told}" if shown else told, reference=reference)

@@ -1,0 +1,71 @@
+"""The operator's files that go into every prompt, read again only when they change."""
+
+import asyncio
+import time
+from pathlib import Path
+
+from bot.messages import Frozen
+
+INSTRUCTIONS = ("AGENTS.md", "USER.md")
+IDENTITY = ("SOUL.md", "IDENTITY.md")
+MAX_FILE = 4_000  # characters of one file
+MAX_ALL = 12_000  # characters of all files
+FRESH = 1.0  # seconds in which the disk is not asked again
+
+
+class WorkspaceTexts(Frozen, frozen=True, kw_only=True):
+    """What the files say: `context` about the work, `identity` about who the bot is."""
+
+    context: str = ""
+    identity: str = ""
+
+
+class Workspace:
+    """Keeps the texts, and looks for changes at most once a second, in a thread."""
+
+    def __init__(self, directory: Path) -> None:
+        self.directory = directory
+        self._texts = WorkspaceTexts()
+        self._seen: tuple[tuple[str, int, int], ...] | None = None
+        self._fresh_until = 0.0
+
+    async def texts(self) -> WorkspaceTexts:
+        """The texts of the files as they are now, or were within the last second."""
+        if time.monotonic() >= self._fresh_until:
+            await asyncio.to_thread(self._refresh)
+            self._fresh_until = time.monotonic() + FRESH
+        return self._texts
+
+    def _refresh(self) -> None:
+        seen = tuple(_stamp(self.directory / name) for name in (*INSTRUCTIONS, *IDENTITY))
+        if seen == self._seen:
+            return
+        left = MAX_ALL
+        texts: dict[str, str] = {}
+        for name in (*IDENTITY, *INSTRUCTIONS):
+            text = _read(self.directory / name, min(MAX_FILE, left))
+            left -= min(len(text), left)
+            texts[name] = text
+        self._texts = WorkspaceTexts(
+            context="\n\n".join(f"# {name}\n{texts[name]}" for name in INSTRUCTIONS if texts[name]),
+            identity="\n\n".join(texts[name] for name in IDENTITY if texts[name]),
+        )
+        self._seen = seen
+
+
+def _stamp(path: Path) -> tuple[str, int, int]:
+    try:
+        status = path.stat()
+    except OSError:  # not there, or not to be read: both mean that the prompt goes without it
+        return path.name, 0, 0
+    return path.name, status.st_mtime_ns, status.st_size
+
+
+def _read(path: Path, limit: int) -> str:
+    """The text of a file, or as much of it as may be shown, and then a word about the cut."""
+    if not path.is_file():
+        return ""
+    text = path.read_text("utf-8", errors="replace").strip()
+    if len(text) <= limit:
+        return text
+    return f"{text[:limit]}\n[… cut: {limit:,} of {len(text):,} characters are shown]"

@@ -1,0 +1,107 @@
+"""Logs: one structured line an event, written by a thread, with the session and the turn on each."""
+
+import atexit
+import json
+import logging
+import logging.handlers
+import queue
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+from datetime import UTC, datetime
+from typing import Literal, TextIO
+
+_turn: ContextVar[tuple[str, str] | None] = ContextVar("turn", default=None)
+
+MAX_WAITING = 10_000  # lines; past it a line is dropped rather than the event loop held up
+_STANDARD = frozenset(vars(logging.makeLogRecord({}))) | {"message", "asctime", "taskName", "turn"}
+_COLOURS = {"WARNING": "\x1b[33m", "ERROR": "\x1b[31m", "CRITICAL": "\x1b[1;31m"}
+
+
+@contextmanager
+def turn_context(session: str, run: str) -> Iterator[None]:
+    """Put the session and the turn on every line logged inside."""
+    token = _turn.set((session, run))
+    try:
+        yield
+    finally:
+        _turn.reset(token)
+
+
+def _fields(record: logging.LogRecord) -> dict[str, object]:
+    """What the line says beyond its phrase, in a fixed order."""
+    fields: dict[str, object] = {}
+    if turn := getattr(record, "turn", None):
+        fields["session"], fields["turn"] = turn
+    fields |= {key: value for key, value in vars(record).items() if key not in _STANDARD}
+    return fields
+
+
+class JsonFormatter(logging.Formatter):
+    """One JSON object a line."""
+
+    def format(self, record: logging.LogRecord) -> str:
+        """See `logging.Formatter`."""
+        line: dict[str, object] = {
+            "at": datetime.fromtimestamp(record.created, UTC).isoformat(timespec="milliseconds"),
+            "level": record.levelname.lower(),
+            "event": record.getMessage(),
+            "logger": record.name,
+            **_fields(record),
+        }
+        if record.exc_info:
+            line["traceback"] = self.formatException(record.exc_info)
+        return json.dumps(line, default=str, ensure_ascii=False)
+
+
+class ConsoleFormatter(logging.Formatter):
+    """A line for people: time, level, phrase, fields."""
+
+    def __init__(self, *, has_colour: bool) -> None:
+        super().__init__()
+        self._has_colour = has_colour
+
+    def format(self, record: logging.LogRecord) -> str:
+        """See `logging.Formatter`."""
+        clock = time.strftime("%H:%M:%S", time.localtime(record.created))
+        colour = _COLOURS.get(record.levelname, "") if self._has_colour else ""
+        level = f"{colour}{record.levelname.lower():8}{chr(27) + '[0m' if colour else ''}"
+        fields = " ".join(f"{key}={value}" for key, value in _fields(record).items())
+        text = f"{clock} {level} {record.getMessage()}{'  ' + fields if fields else ''}"
+        return f"{text}\n{self.formatException(record.exc_info)}" if record.exc_info else text
+
+
+class _Queueing(logging.handlers.QueueHandler):
+    """Notes the turn while the context is still there, and leaves the rest to the thread."""
+
+    def prepare(self, record: logging.LogRecord) -> logging.LogRecord:
+        record.turn = _turn.get()
+        return record
+
+    def enqueue(self, record: logging.LogRecord) -> None:
+        try:
+            self.queue.put_nowait(record)
+        except queue.Full:  # standard error does not drain: losing a line is better than standing still
+            _Queueing.dropped += 1
+
+    dropped = 0
+
+
+def set_up_logging(
+    level: str, style: Literal["auto", "console", "json"], stream: TextIO = sys.stderr
+) -> None:
+    """Send the log of the whole process to `stream`; called once, by the command line."""
+    is_console = style == "console" or (style == "auto" and stream.isatty())
+    handler = logging.StreamHandler(stream)
+    handler.setFormatter(ConsoleFormatter(has_colour=stream.isatty()) if is_console else JsonFormatter())
+    waiting: queue.Queue[logging.LogRecord] = queue.Queue(MAX_WAITING)
+    listener = logging.handlers.QueueListener(waiting, handler)
+    root = logging.getLogger()
+    root.handlers[:] = [_Queueing(waiting)]
+    root.setLevel(level)
+    for name in ("uvicorn.error", "asyncio", "websockets", "aiohttp"):
+        logging.getLogger(name).setLevel(max(logging.WARNING, root.level))
+    listener.start()
+    atexit.register(listener.stop)

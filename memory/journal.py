@@ -1,0 +1,300 @@
+"""The journal: what was accepted, by whom it is being answered, and when it is done."""
+
+import sqlite3
+import time
+from dataclasses import dataclass
+
+from msgspec.structs import replace
+
+from bot.agent.store import Accepted, Begun, Pending, Recovery, TurnRecord
+from bot.errors import Fenced, StoreError
+from bot.messages import (
+    End,
+    InboundMessage,
+    RunId,
+    SessionKey,
+    StoredMessage,
+    decode_inbound,
+    encoder,
+    utc_now,
+)
+from memory.database import Database
+from memory.rows import LINE, add_line, answer_id, count_line, line_from, user_line
+
+KEEP_DONE = 30 * 86_400  # seconds that the dedupe key of an answered message is kept
+
+
+@dataclass(frozen=True, slots=True)
+class JournalEntry:
+    """An accepted message that is not done, as the journal has it; times are seconds since 1970."""
+
+    run: RunId
+    session: SessionKey
+    state: str
+    attempts: int
+    crashes: int
+    accepted_at: float
+    started_at: float | None
+
+
+class Journal:
+    """Fulfils `bot.agent.store.Journal` on the database."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+
+    async def accept(self, message: InboundMessage, *, is_control: bool = False) -> Accepted:
+        """See the protocol."""
+        encoded = b"" if is_control else encoder.encode(message)
+
+        def job(db: sqlite3.Connection) -> Accepted:
+            session = _follow_alias(db, message.session)
+            added = db.execute(
+                "INSERT INTO journal (run, dedupe_key, session, state, message, accepted_at)"
+                " VALUES (?, ?, ?, ?, ?, ?) ON CONFLICT (dedupe_key) DO NOTHING",
+                (
+                    message.run,
+                    message.dedupe_key,
+                    session,
+                    "done" if is_control else "queued",
+                    encoded,
+                    time.time(),
+                ),
+            )
+            return Accepted(is_new=added.rowcount == 1, session=session)
+
+        return await self._database.write(job)
+
+    async def begin(self, message: InboundMessage, *, attempts: int, history: int) -> Begun:
+        """See the protocol."""
+
+        def job(db: sqlite3.Connection) -> Begun:
+            taken = db.execute(
+                "UPDATE journal SET state = 'running', attempts = attempts + 1, started_at = ?"
+                " WHERE run = ? AND attempts = ? AND state = 'queued'",
+                (time.time(), message.run, attempts),
+            )
+            if taken.rowcount != 1:
+                raise Fenced(f"run {message.run} is not waiting for attempt {attempts + 1}")
+            number, turns = _place_user_line(db, message, is_first=attempts == 0)
+            rows = db.execute(
+                f"SELECT {LINE} FROM messages WHERE session = ? AND number < ? AND in_context = 1"
+                " ORDER BY number DESC LIMIT ?",
+                (message.session, number, history),
+            ).fetchall()
+            lines = tuple(line_from(row) for row in reversed(rows))
+            return Begun(attempt=attempts + 1, turns=turns, history=lines)
+
+        return await self._database.write(job)
+
+    async def finish(self, end: End, record: TurnRecord, *, speaker: str, has_outbox: bool) -> None:
+        """See the protocol."""
+
+        def job(db: sqlite3.Connection) -> None:
+            _close_entry(db, end)
+            if end.text:
+                number, _ = count_line(db, end.session, in_context=True)
+                add_line(db, end.session, _answer_line(end, number, speaker))
+            _add_turn(db, end, record)
+            if has_outbox and end.reason != "silent":
+                _put_in_outbox(db, end)
+
+        await self._database.write(job)
+
+    async def requeue(self, run: RunId, attempt: int) -> None:
+        """See the protocol."""
+
+        def job(db: sqlite3.Connection) -> None:
+            changed = db.execute(
+                "UPDATE journal SET state = 'queued' WHERE run = ? AND attempts = ? AND state = 'running'",
+                (run, attempt),
+            )
+            _fenced(changed, run)
+
+        await self._database.write(job)
+
+    async def recover(self, max_crashes: int) -> Recovery:
+        """See the protocol."""
+
+        def job(db: sqlite3.Connection) -> Recovery:
+            old = time.time() - KEEP_DONE
+            db.execute("DELETE FROM journal WHERE state = 'done' AND accepted_at < ?", (old,))
+            db.execute("UPDATE journal SET state = 'queued', crashes = crashes + 1 WHERE state = 'running'")
+            rows = db.execute(
+                "SELECT message, session, attempts, crashes >= ? FROM journal"
+                " WHERE state = 'queued' ORDER BY seq",
+                (max_crashes,),
+            ).fetchall()
+            found = [
+                (Pending(message=_message(blob, session), attempts=attempts), is_harmful)
+                for blob, session, attempts, is_harmful in rows
+            ]
+            return Recovery(
+                pending=tuple(pending for pending, is_harmful in found if not is_harmful),
+                parked=tuple(pending for pending, is_harmful in found if is_harmful),
+            )
+
+        return await self._database.write(job)
+
+    async def park(self, end: End, *, speaker: str) -> None:
+        """See the protocol."""
+
+        def job(db: sqlite3.Connection) -> None:
+            changed = db.execute(
+                "UPDATE journal SET state = 'parked' WHERE run = ? AND attempts = ? AND state = 'queued'",
+                (end.run, end.attempt),
+            )
+            _fenced(changed, end.run)
+            number, _ = count_line(db, end.session, in_context=True)
+            add_line(db, end.session, _answer_line(end, number, speaker))
+            _put_in_outbox(db, end)
+
+        await self._database.write(job)
+
+    async def cancel(self, message: InboundMessage, end: End, *, speaker: str) -> None:
+        """See the protocol."""
+
+        def job(db: sqlite3.Connection) -> None:
+            changed = db.execute(
+                "UPDATE journal SET state = 'done', message = x'', ended_at = ?"
+                " WHERE run = ? AND state = 'queued'",
+                (time.time(), message.run),
+            )
+            _fenced(changed, message.run)
+            _add_exchange(db, message, end, speaker)
+
+        await self._database.write(job)
+
+    async def note(self, message: InboundMessage, end: End, *, speaker: str, has_outbox: bool) -> None:
+        """See the protocol."""
+
+        def job(db: sqlite3.Connection) -> None:
+            _add_exchange(db, message, end, speaker)
+            if has_outbox:
+                _put_in_outbox(db, end)
+
+        await self._database.write(job)
+
+    async def unfinished(self) -> list[JournalEntry]:
+        """What is not done, oldest first, for people to look at."""
+
+        def job(db: sqlite3.Connection) -> list[JournalEntry]:
+            rows = db.execute(
+                "SELECT run, session, state, attempts, crashes, accepted_at, started_at FROM journal"
+                " WHERE state <> 'done' ORDER BY seq LIMIT 1000"
+            )
+            return [JournalEntry(*row) for row in rows]
+
+        return await self._database.read(job)
+
+    async def retry(self, run: RunId) -> Pending:
+        """Let a parked message run again, its crashes forgotten.
+
+        Raises:
+            StoreError: No parked message has this id.
+        """
+
+        def job(db: sqlite3.Connection) -> Pending:
+            row = db.execute(
+                "UPDATE journal SET state = 'queued', crashes = 0 WHERE run = ? AND state = 'parked'"
+                " RETURNING message, session, attempts",
+                (run,),
+            ).fetchone()
+            if row is None:
+                raise StoreError(f"no parked message has the id {run!r}: `python -m bot journal` lists them")
+            blob, session, attempts = row
+            return Pending(message=_message(blob, session), attempts=attempts)
+
+        return await self._database.write(job)
+
+
+def _follow_alias(db: sqlite3.Connection, session: SessionKey) -> SessionKey:
+    row = db.execute("SELECT session FROM aliases WHERE alias = ?", (session,)).fetchone()
+    return row[0] if row else session
+
+
+def _message(blob: bytes, session: SessionKey) -> InboundMessage:
+    """Decode a journaled message; its session is the one the aliases gave when it was accepted."""
+    message = decode_inbound(blob)
+    return message if message.session == session else replace(message, session=session)
+
+
+def _place_user_line(db: sqlite3.Connection, message: InboundMessage, *, is_first: bool) -> tuple[int, int]:
+    """Number of the person's message in the history, and the turns so far; written at the first attempt."""
+    if not is_first:
+        row = db.execute(
+            "SELECT m.number, s.turns FROM messages m JOIN sessions s ON s.session = m.session"
+            " WHERE m.run = ? AND m.role = 'user'",
+            (message.run,),
+        ).fetchone()
+        if row:
+            number, turns = row
+            return number, turns
+    number, turns = count_line(db, message.session, in_context=True)
+    add_line(db, message.session, user_line(message, number))
+    return number, turns
+
+
+def _add_exchange(db: sqlite3.Connection, message: InboundMessage, end: End, speaker: str) -> None:
+    """Add a message and its reply for people to see; the model never gets them."""
+    number, _ = count_line(db, message.session, in_context=False)
+    add_line(db, message.session, user_line(message, number, in_context=False))
+    number, _ = count_line(db, message.session, in_context=False)
+    add_line(db, message.session, _answer_line(end, number, speaker, in_context=False))
+
+
+def _fenced(changed: sqlite3.Cursor, run: RunId) -> None:
+    if changed.rowcount != 1:
+        raise Fenced(f"run {run} is over, or goes on under another attempt")
+
+
+def _close_entry(db: sqlite3.Connection, end: End) -> None:
+    changed = db.execute(
+        "UPDATE journal SET state = 'done', message = x'', ended_at = ?"
+        " WHERE run = ? AND attempts = ? AND state = 'running'",
+        (time.time(), end.run, end.attempt),
+    )
+    _fenced(changed, end.run)
+
+
+def _answer_line(end: End, number: int, speaker: str, *, in_context: bool = True) -> StoredMessage:
+    return StoredMessage(
+        number=number,
+        id=answer_id(end.run),
+        run=end.run,
+        role="assistant",
+        speaker=speaker,
+        text=end.text,
+        at=utc_now(),
+        reason=end.reason,
+        in_context=in_context,
+    )
+
+
+def _add_turn(db: sqlite3.Connection, end: End, record: TurnRecord) -> None:
+    db.execute(
+        "INSERT INTO turns (run, session, state, attempt, model, prompt_tokens, completion_tokens,"
+        " cached_tokens, reference, started_at, first_chunk_at, ended_at)"
+        " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+        (
+            end.run,
+            end.session,
+            end.reason,
+            end.attempt,
+            record.model,
+            record.prompt_tokens,
+            record.completion_tokens,
+            record.cached_tokens,
+            end.reference,
+            record.started_at,
+            record.first_chunk_at,
+            record.ended_at,
+        ),
+    )
+
+
+def _put_in_outbox(db: sqlite3.Connection, end: End) -> None:
+    db.execute(
+        "INSERT INTO outbox (run, channel, state, message, created_at) VALUES (?, ?, 'pending', ?, ?)",
+        (end.run, end.address.channel, encoder.encode(end), time.time()),
+    )

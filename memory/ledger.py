@@ -1,0 +1,52 @@
+"""Tool calls, written down before and after they run."""
+
+import sqlite3
+import time
+from typing import Literal
+
+from bot.errors import Fenced
+from bot.messages import RunId
+from bot.models.base import ToolCall
+from memory.database import Database
+
+
+class ToolLedger:
+    """Fulfils `bot.agent.store.ToolLedger` on the database."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+
+    async def tool_started(self, run: RunId, attempt: int, call: ToolCall) -> bool:
+        """See the protocol."""
+
+        def job(db: sqlite3.Connection) -> bool:
+            added = db.execute(
+                "INSERT INTO tool_calls (run, call_id, attempt, name, arguments, state, started_at)"
+                " SELECT run, ?, attempts, ?, ?, 'running', ? FROM journal"
+                " WHERE run = ? AND attempts = ? AND state = 'running'",
+                (call.id, call.function.name, call.function.arguments, time.time(), run, attempt),
+            )
+            if added.rowcount != 1:
+                raise Fenced(f"run {run} is over, or goes on under another attempt")
+            lost = db.execute(
+                "SELECT 1 FROM tool_calls WHERE run = ? AND attempt < ? AND name = ? AND arguments = ?"
+                " AND state = 'running'",
+                (run, attempt, call.function.name, call.function.arguments),
+            )
+            return lost.fetchone() is None
+
+        return await self._database.write(job)
+
+    async def tool_ended(
+        self, run: RunId, attempt: int, call: ToolCall, *, status: Literal["ok", "error"], result: str
+    ) -> None:
+        """See the protocol."""
+
+        def job(db: sqlite3.Connection) -> None:
+            db.execute(
+                "UPDATE tool_calls SET state = ?, result = ?, ended_at = ?"
+                " WHERE run = ? AND attempt = ? AND call_id = ?",
+                (status, result, time.time(), run, attempt, call.id),
+            )
+
+        await self._database.write(job)

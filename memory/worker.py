@@ -1,0 +1,143 @@
+"""A thread that owns one database connection and works for the event loop."""
+
+import asyncio
+import sqlite3
+import threading
+from collections.abc import Callable
+from queue import Empty, SimpleQueue
+from typing import Generic, TypeAlias, TypeVar
+
+from bot.errors import BotError, StoreError
+
+Result = TypeVar("Result")
+Job: TypeAlias = Callable[[sqlite3.Connection], Result]
+
+MAX_BATCH = 512  # jobs that share one commit
+MAX_PENDING = 20_000  # jobs that may wait; past it the callers do
+
+
+class _Task(Generic[Result]):
+    """One job, and who waits for it."""
+
+    __slots__ = ("error", "future", "job", "result")
+
+    def __init__(self, job: Job[Result], future: asyncio.Future[Result]) -> None:
+        self.job = job
+        self.future = future
+        self.result: Result | None = None
+        self.error: BaseException | None = None
+
+    def run(self, connection: sqlite3.Connection) -> bool:
+        """Do the job; tells whether it went well."""
+        try:
+            self.result = self.job(connection)
+            self.error = None
+        except BotError as error:
+            self.error = error
+        except Exception as error:  # noqa: BLE001 - the one place where a job begins; its caller gets the error
+            self.error = StoreError(f"the store failed: {error}")
+            self.error.__cause__ = error
+        return self.error is None
+
+    def settle(self) -> None:
+        """Hand the outcome to the caller, in the event loop's thread."""
+        if self.future.done():  # the caller was cancelled; what was written stays written
+            return
+        if self.error is not None:
+            self.future.set_exception(self.error)
+        else:
+            self.future.set_result(self.result)  # type: ignore[arg-type]  # set when there is no error
+
+
+class Worker:
+    """Runs jobs one after another on a connection of its own, and wakes the loop once a batch.
+
+    With `commits`, the jobs that wait when one is taken share its transaction, and nobody hears of success
+    before the commit. A job that raises takes back only its own writes; so a job has to be repeatable.
+    """
+
+    def __init__(self, connect: Callable[[], sqlite3.Connection], *, name: str, commits: bool) -> None:
+        self._connect = connect
+        self._commits = commits
+        self._queue: SimpleQueue[_Task[object] | None] = SimpleQueue()
+        self._slots = asyncio.Semaphore(MAX_PENDING)
+        self._loop = asyncio.get_running_loop()
+        self._thread = threading.Thread(target=self._work, name=name, daemon=True)
+        self._is_open = True
+        self._thread.start()
+
+    async def run(self, job: Job[Result]) -> Result:
+        """Do a job in the thread.
+
+        Raises:
+            StoreError: The job, or the commit that it was part of, failed; nothing of it was written.
+        """
+        if not self._is_open:
+            raise StoreError("the store is closed")
+        async with self._slots:
+            future: asyncio.Future[Result] = self._loop.create_future()
+            self._queue.put(_Task(job, future))  # type: ignore[arg-type]  # a queue of all kinds of results
+            return await future
+
+    async def close(self) -> None:
+        """Finish what waits, then close the connection."""
+        self._is_open = False
+        self._queue.put(None)
+        await asyncio.to_thread(self._thread.join)
+
+    def _work(self) -> None:
+        connection = self._connect()
+        go_on = True
+        while go_on:
+            batch, go_on = self._next_batch()
+            if batch:
+                (self._run_committed if self._commits else _run_each)(connection, batch)
+                self._loop.call_soon_threadsafe(_settle, batch)
+        connection.close()
+
+    def _next_batch(self) -> tuple[list["_Task[object]"], bool]:
+        """Everything that waits, at least one; and whether more may come."""
+        batch: list[_Task[object]] = []
+        task = self._queue.get()
+        while task is not None:
+            batch.append(task)
+            if len(batch) == MAX_BATCH:
+                return batch, True
+            try:
+                task = self._queue.get_nowait()
+            except Empty:
+                return batch, True
+        return batch, False
+
+    def _run_committed(self, connection: sqlite3.Connection, batch: list["_Task[object]"]) -> None:
+        if _run_in_transaction(connection, batch) or len(batch) == 1:
+            return
+        for task in batch:  # one of them failed: each for itself, so that the others are not taken back
+            _run_in_transaction(connection, [task])
+
+
+def _run_each(connection: sqlite3.Connection, batch: list["_Task[object]"]) -> None:
+    for task in batch:
+        task.run(connection)
+
+
+def _run_in_transaction(connection: sqlite3.Connection, batch: list["_Task[object]"]) -> bool:
+    """Run all of them and commit, or leave nothing behind."""
+    try:
+        connection.execute("BEGIN IMMEDIATE")
+        if all(task.run(connection) for task in batch):
+            connection.execute("COMMIT")
+            return True
+        connection.execute("ROLLBACK")
+    except sqlite3.Error as error:  # the disk is full, the file is gone: nothing of the batch is safe
+        failure = StoreError(f"the store failed: {error}")
+        for task in batch:
+            task.error = failure
+        if connection.in_transaction:
+            connection.execute("ROLLBACK")
+    return False
+
+
+def _settle(batch: list["_Task[object]"]) -> None:
+    for task in batch:
+        task.settle()
