@@ -309,7 +309,11 @@ class LongRunning(SessionEvent, frozen=True, kw_only=True, tag="long_running"):
 
 
 class InboxUpdate(SessionEvent, frozen=True, kw_only=True, tag="inbox_update"):
-    """A message became part of the inbox: an accepted inbound one, or the end of an outbound one."""
+    """A message became part of the inbox: an accepted inbound one, or the end of an outbound one.
+
+    Attributes:
+        platform_id: The platform's id of an inbound message.
+    """
 
     id: str
     direction: Literal["in", "out"]
@@ -318,6 +322,7 @@ class InboxUpdate(SessionEvent, frozen=True, kw_only=True, tag="inbox_update"):
     text: str
     at: datetime
     reason: EndReason | None = None
+    platform_id: str | None = None
 
 
 class Missed(Frozen, frozen=True, kw_only=True, tag="missed"):

@@ -10,6 +10,7 @@ from typing import Protocol
 import msgspec
 
 from bot.agent.audit import AuditEvent
+from bot.errors import StoreError
 from bot.messages import encoder, new_id, utc_now
 
 log = logging.getLogger(__name__)
@@ -47,7 +48,7 @@ class AuditLog:
             async with self._turn:
                 length = await asyncio.to_thread(self._append, file, encoder.encode(line) + b"\n")
                 await self._pointer.advance(file, length)
-        except OSError as error:
+        except (OSError, StoreError) as error:
             log.critical(
                 "audit line lost", extra={"action": event.action, "status": event.status, "cause": str(error)}
             )

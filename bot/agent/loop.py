@@ -106,7 +106,16 @@ class AgentLoop:
     async def __aexit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        """Begin no more turns, give the running ones their grace, hand the rest to the next start."""
+        await self.drain()
+        await self._tasks.__aexit__(None, None, None)
+
+    async def drain(self) -> None:
+        """Begin no more turns, give the running ones their grace, hand the rest to the next start.
+
+        Messages are still accepted, for the next start to answer.
+        """
+        if self._is_draining:
+            return
         self._is_draining = True
         self._lanes.close()
         running = [lane for lane in self._lanes if lane.running is not None]
@@ -116,7 +125,7 @@ class AgentLoop:
         for lane in self._lanes:
             if lane.running is not None:
                 lane.running.give_back()
-        await self._tasks.__aexit__(None, None, None)
+        await self._wait_for_lanes(COMMIT_SECONDS)
 
     def _spawn_turn(self, turn: Coroutine[None, None, None]) -> asyncio.Task[None]:
         task = asyncio.create_task(turn, name="turn")
@@ -135,6 +144,11 @@ class AgentLoop:
     def is_draining(self) -> bool:
         """Whether the process is on its way down."""
         return self._is_draining
+
+    @property
+    def busy_sessions(self) -> int:
+        """Sessions that have something to do."""
+        return len(self._lanes)
 
     def running(self) -> list[RunningTurn]:
         """The turns that are being done, longest first."""

@@ -1,0 +1,238 @@
+"""Wires everything from the settings: what is opened in order is closed in reverse."""
+
+import asyncio
+import logging
+import time
+from collections.abc import Callable, Sequence
+from contextlib import AsyncExitStack
+from importlib import import_module
+from types import TracebackType
+from typing import Self, TypeAlias
+
+from starlette.routing import BaseRoute
+
+from bot.agent.control import CONTROL_COMMANDS
+from bot.agent.loop import AgentLoop, LoopSettings, RunningTurn
+from bot.agent.prompt import PromptBuilder
+from bot.agent.seams import Seams
+from bot.agent.turn import Turn
+from bot.agent.watchdog import LagGuard
+from bot.agent.workspace import Workspace
+from bot.backends.registry import Router
+from bot.bus import Bus, LocalBus
+from bot.errors import StoreError
+from bot.messages import Frozen, RunId
+from bot.settings import Settings
+from bot.web.health import Readiness
+from bot.web.operate import operator_routes
+from bot.web.server import WebServer
+from channels.base import ChannelAdapter
+from channels.delivery import Delivery
+from channels.frames import CommandHint
+from channels.hub import ChatHub
+from channels.web import routes
+from memory.backup import back_up
+from memory.backup import restore as restore_backup
+from memory.home import Home, read_holder
+from memory.journal import JournalEntry
+from memory.store import Store
+from security.audit import AuditLog
+
+__all__ = [
+    "App",
+    "JournalEntry",
+    "Status",
+    "back_up",
+    "open_store",
+    "read_holder",
+    "restore_backup",
+    "talk",
+]
+
+log = logging.getLogger(__name__)
+
+LIVE_CHANNELS = ("web", "terminal")
+
+AdapterFactory: TypeAlias = Callable[[Bus], ChannelAdapter]
+
+
+class Status(Frozen, frozen=True, kw_only=True, omit_defaults=False):
+    """What the bot is doing, for people who look after it; times in seconds."""
+
+    uptime: float
+    is_draining: bool
+    sessions: int
+    running: tuple[RunningTurn, ...]
+
+
+class App:
+    """The bot, from `__aenter__` (ready) to `__aexit__` (drained and closed).
+
+    Args:
+        adapters: Channels of one's own, beside the page and the terminal.
+        has_web: Serve the page if the settings say so; False for a bot that lives in a terminal alone.
+    """
+
+    def __init__(
+        self,
+        settings: Settings,
+        *,
+        adapters: Sequence[AdapterFactory] = (),
+        seams: Seams | None = None,
+        has_web: bool = True,
+    ) -> None:
+        self._settings = settings
+        self._factories = adapters
+        self._seams = seams or Seams()
+        self._has_web = has_web and settings.web.enabled
+        self._stack = AsyncExitStack()
+        self._started_at = time.time()
+        self._readiness = Readiness("starting")
+        self.bus = LocalBus()
+        self.url: str | None = None
+
+    async def __aenter__(self) -> Self:
+        """Start everything.
+
+        Raises:
+            HomeInUse: Another process works on the data directory.
+            ConfigError: The settings do not work on this machine.
+            StoreError: The database can't be used.
+        """
+        try:
+            await self._open()
+        except BaseException:
+            await self._stack.aclose()
+            raise
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        await self._stack.aclose()
+
+    async def _open(self) -> None:
+        settings, enter = self._settings, self._stack.enter_async_context
+        home = self._stack.enter_context(Home(settings.data_dir))
+        self.store = await enter(Store(settings.data_dir, synchronous=settings.store.synchronous))
+        self.audit = AuditLog(settings.data_dir / "audit", self.store.audit_pointer)
+        self._stack.enter_context(LagGuard())
+        router = Router(settings)
+        self._stack.push_async_callback(router.aclose)
+        self.hubs = {name: await enter(self._hub(name)) for name in LIVE_CHANNELS}
+        for factory in self._factories:
+            adapter = await enter(factory(self.bus))
+            await enter(Delivery(adapter, bus=self.bus, outbox=self.store.outbox))
+        self.loop = await enter(self._agent_loop(router))
+        if self._has_web:
+            server = await enter(WebServer(settings.web, self._routes(), self._readiness))
+            self.url = server.url
+        home.announce(self.url)
+        self._stack.push_async_callback(self._drain)
+        self._readiness.reason = None
+        log.info("ready", extra={"url": self.url, "seconds": round(time.time() - self._started_at, 3)})
+        await self._look_around(router)
+
+    async def _look_around(self, router: Router) -> None:
+        """What can be done once people are served already, and must not hold them up."""
+        for file in await self.audit.cut_files():
+            log.critical("audit file was cut", extra={"file": file})
+        warming = asyncio.create_task(router.warm_up(), name="warm up")
+        self._stack.callback(warming.cancel)
+
+    async def _drain(self) -> None:
+        self._readiness.reason = "shutting down"
+        await self.loop.drain()
+
+    def _hub(self, name: str) -> ChatHub:
+        return ChatHub(
+            name,
+            self.bus,
+            transcript=self.store.history,
+            bot_name=self._settings.name,
+            commands=tuple(CommandHint(name=command, help=text) for command, text in CONTROL_COMMANDS),
+        )
+
+    def _agent_loop(self, router: Router) -> AgentLoop:
+        settings = self._settings
+        workspace = settings.data_dir / "workspace"
+        workspace.mkdir(mode=0o700, exist_ok=True)
+        prompts = PromptBuilder(
+            name=settings.name,
+            workspace=Workspace(workspace),
+            top_k=settings.context_top_k,
+            max_tokens=settings.context_tokens,
+        )
+        turn = Turn(
+            journal=self.store.journal,
+            ledger=self.store.ledger,
+            bus=self.bus,
+            router=router,
+            prompts=prompts,
+            seams=self._seams,
+            run_timeout=settings.run_timeout,
+            history=settings.context_top_k,
+        )
+        loop_settings = LoopSettings(
+            name=settings.name,
+            admins=frozenset(settings.admins),
+            max_concurrent_turns=settings.max_concurrent_turns,
+            max_waiting=settings.max_waiting,
+            max_crashes=settings.max_crashes,
+            shutdown_grace=settings.shutdown_grace,
+            live_channels=frozenset(LIVE_CHANNELS),
+        )
+        return AgentLoop(
+            loop_settings,
+            bus=self.bus,
+            journal=self.store.journal,
+            turn=turn,
+            audit=self.audit,
+            learner=self._seams.learner,
+        )
+
+    def _routes(self) -> list[BaseRoute]:
+        return [*routes(self.hubs), *operator_routes(self)]
+
+    # --- what the operator's routes and the command line ask
+
+    def status(self) -> Status:
+        """What is going on now."""
+        return Status(
+            uptime=time.time() - self._started_at,
+            is_draining=self.loop.is_draining,
+            sessions=self.loop.busy_sessions,
+            running=tuple(self.loop.running()),
+        )
+
+    async def unfinished(self) -> list[JournalEntry]:
+        """Accepted messages that are not done."""
+        return await self.store.journal.unfinished()
+
+    async def retry(self, run: RunId) -> None:
+        """Run a parked message again.
+
+        Raises:
+            StoreError: No parked message has this id.
+        """
+        self.loop.retry(await self.store.journal.retry(run))
+
+
+def open_store(settings: Settings) -> Store:
+    """The store of the settings, for commands that look into it beside a running bot."""
+    if not settings.data_dir.is_dir():
+        raise StoreError(f"{settings.data_dir} does not exist: has the bot run with this BOT_HOME?")
+    return Store(settings.data_dir, synchronous=settings.store.synchronous)
+
+
+async def talk(settings: Settings, *, is_interactive: bool) -> int:
+    """Talk in the terminal: to the bot that runs on this data directory, or to one of our own."""
+    terminal = import_module("channels.terminal")
+    holder = read_holder(settings.data_dir)
+    if holder is not None and holder.url is not None:
+        token = settings.web.token.get_secret_value() if settings.web.token else None
+        connection = terminal.WebSocketConnection(holder.url, token=token)
+        return await terminal.chat(connection, data_dir=settings.data_dir, is_interactive=is_interactive)
+    async with App(settings, has_web=False) as app:
+        connection = terminal.LocalConnection(app.hubs["terminal"])
+        return await terminal.chat(connection, data_dir=settings.data_dir, is_interactive=is_interactive)

@@ -1,0 +1,153 @@
+"""What `python -m bot doctor` says: settings in force, what is missing, what runs."""
+
+import asyncio
+import importlib.util
+import json
+import urllib.error
+import urllib.request
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from pydantic import BaseModel, SecretStr
+
+from bot.app import read_holder
+from bot.errors import BotError, ModelError
+from bot.models.download import demo_model_path
+from bot.models.probe import list_models
+from bot.settings import Section, Settings, variable_name
+
+ASK_SECONDS = 10.0
+LONG_TURN = 60.0  # seconds after which a running turn is pointed out
+
+
+@dataclass(slots=True)
+class Report:
+    """Lines to print; lacking where something that was asked for can't work."""
+
+    lines: list[str] = field(default_factory=list)
+    is_lacking: bool = False
+
+    def good(self, text: str) -> None:
+        """Add a line that needs nothing done."""
+        self.lines.append(f"  ok       {text}")
+
+    def missing(self, text: str) -> None:
+        """Add a line that tells what to do."""
+        self.lines.append(f"  missing  {text}")
+        self.is_lacking = True
+
+
+def examine(settings: Settings, *, is_probing: bool) -> Report:
+    """Look at everything; asks the provider only if `is_probing`."""
+    report = Report()
+    report.lines.append("Settings in force (secrets are masked)")
+    _show_settings(report, settings, "")
+    report.lines.append("\nChannels")
+    _show_channels(report, settings)
+    report.lines.append("\nBackend")
+    _show_backend(report, settings, is_probing=is_probing)
+    report.lines.append("\nProcess")
+    _show_process(report, settings)
+    return report
+
+
+def _show_settings(report: Report, section: BaseModel, path: str) -> None:
+    for name in type(section).model_fields:
+        value = getattr(section, name)
+        if isinstance(value, Section):
+            _show_settings(report, value, f"{path}{name}.")
+        else:
+            report.lines.append(f"  {variable_name(path + name)} = {_masked(value)}")
+
+
+def _masked(value: object) -> str:
+    if isinstance(value, SecretStr):
+        return "********"
+    if isinstance(value, tuple):
+        return ",".join(str(part) for part in value)
+    return "" if value is None else str(value)
+
+
+def _show_channels(report: Report, settings: Settings) -> None:
+    report.good("terminal: python -m bot chat")
+    if not settings.web.enabled:
+        report.good("web: off (BOT_WEB__ENABLED=false)")
+        return
+    door = "open to this machine only" if settings.web.token is None else "guarded by BOT_WEB__TOKEN"
+    report.good(f"web: http://{settings.web.host}:{settings.web.port}/chat, {door}")
+
+
+def _show_backend(report: Report, settings: Settings, *, is_probing: bool) -> None:
+    if settings.effective_provider == "local":
+        _show_local(report, settings)
+        return
+    if settings.openai.api_key is None and settings.openai.base_url is None:
+        report.missing("openai: set OPENAI_API_KEY, or BOT_OPENAI__BASE_URL for another server")
+        return
+    report.good(f"openai: {settings.openai.base_url or 'the default address'}")
+    if is_probing:
+        try:
+            names = asyncio.run(list_models(settings.openai))
+        except ModelError as error:
+            report.missing(f"openai does not answer: {error}")
+        else:
+            report.good(f"openai answers and offers {len(names)} models")
+
+
+def _show_local(report: Report, settings: Settings) -> None:
+    path = settings.local.gguf or demo_model_path(settings.data_dir)
+    if importlib.util.find_spec("xllamacpp") is None:
+        report.missing("local: the engine: pip install 'switchboard-bot[local]'")
+    if Path(path).is_file():
+        report.good(f"local: {path}")
+    else:
+        report.missing("local: the model: python -m bot model get (or set OPENAI_API_KEY)")
+
+
+def _show_process(report: Report, settings: Settings) -> None:
+    holder = read_holder(settings.data_dir)
+    if holder is None:
+        report.good(f"not running; data in {settings.data_dir}")
+        return
+    report.good(f"running as process {holder.pid}" + (f" at {holder.url}" if holder.url else ""))
+    if holder.url is None:
+        return
+    try:
+        status = json.loads(ask(settings, holder.url, "/api/status"))
+    except BotError as error:
+        report.missing(f"it does not answer: {error}")
+        return
+    report.good(f"{status['sessions']} sessions busy, {len(status['running'])} turns running")
+    for turn in status["running"]:
+        if turn["seconds"] >= LONG_TURN:
+            report.missing(
+                f"{turn['session']} has run for {turn['seconds']:.0f} s in stage {turn['stage']}: "
+                f"/kill {turn['session']} stops it"
+            )
+
+
+def ask(settings: Settings, url: str, path: str, *, method: str = "GET") -> bytes:
+    """Ask the running bot.
+
+    Raises:
+        BotError: It does not answer, or refuses; the text says why.
+    """
+    request = urllib.request.Request(url + path, method=method)
+    if settings.web.token is not None:
+        request.add_header("Authorization", f"Bearer {settings.web.token.get_secret_value()}")
+    try:
+        with urllib.request.urlopen(request, timeout=ASK_SECONDS) as answer:
+            body: bytes = answer.read()
+            return body
+    except urllib.error.HTTPError as error:
+        with error:
+            raise BotError(_reason(error.read()) or f"the bot answered {error.code}") from error
+    except OSError as error:
+        raise BotError(f"the bot at {url} can't be reached: {error}") from error
+
+
+def _reason(body: bytes) -> str:
+    try:
+        return str(json.loads(body)["error"])
+    except (ValueError, KeyError, TypeError):
+        return body.decode("utf-8", "replace")[:200]
