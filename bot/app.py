@@ -18,10 +18,11 @@ from bot.agent.seams import Seams
 from bot.agent.turn import Turn
 from bot.agent.watchdog import LagGuard
 from bot.agent.workspace import Workspace
+from bot.backends.base import AgentBackend
 from bot.backends.registry import Router
 from bot.bus import Bus, LocalBus
 from bot.errors import StoreError
-from bot.messages import Frozen, RunId
+from bot.messages import Frozen, RunId, SessionKey
 from bot.settings import Settings
 from bot.web.health import Readiness
 from bot.web.operate import operator_routes
@@ -65,11 +66,31 @@ class Status(Frozen, frozen=True, kw_only=True, omit_defaults=False):
     running: tuple[RunningTurn, ...]
 
 
+class OneBackend:
+    """The router of a bot that brings its own agent."""
+
+    def __init__(self, backend: AgentBackend) -> None:
+        self._backend = backend
+
+    async def backend(self, session: SessionKey) -> AgentBackend:
+        """The same for every session."""
+        return self._backend
+
+    async def warm_up(self, preamble: object = None) -> None:
+        """There is nothing to load."""
+
+    async def aclose(self) -> None:
+        """Close the agent with the bot."""
+        await self._backend.aclose()
+
+
 class App:
     """The bot, from `__aenter__` (ready) to `__aexit__` (drained and closed).
 
     Args:
         adapters: Channels of one's own, beside the page and the terminal.
+        backend: An agent of one's own, instead of the one the settings name.
+        seams: Guards, tools and whatever else joins the turn.
         has_web: Serve the page if the settings say so; False for a bot that lives in a terminal alone.
     """
 
@@ -78,11 +99,13 @@ class App:
         settings: Settings,
         *,
         adapters: Sequence[AdapterFactory] = (),
+        backend: AgentBackend | None = None,
         seams: Seams | None = None,
         has_web: bool = True,
     ) -> None:
         self._settings = settings
         self._factories = adapters
+        self._backend = backend
         self._seams = seams or Seams()
         self._has_web = has_web and settings.web.enabled
         self._stack = AsyncExitStack()
@@ -117,7 +140,7 @@ class App:
         self.store = await enter(Store(settings.data_dir, synchronous=settings.store.synchronous))
         self.audit = AuditLog(settings.data_dir / "audit", self.store.audit_pointer)
         self._stack.enter_context(LagGuard())
-        router = Router(settings)
+        router = Router(settings) if self._backend is None else OneBackend(self._backend)
         self._stack.push_async_callback(router.aclose)
         self.hubs = {name: await enter(self._hub(name)) for name in LIVE_CHANNELS}
         for factory in self._factories:
@@ -133,7 +156,7 @@ class App:
         log.info("ready", extra={"url": self.url, "seconds": round(time.time() - self._started_at, 3)})
         await self._look_around(router)
 
-    async def _look_around(self, router: Router) -> None:
+    async def _look_around(self, router: Router | OneBackend) -> None:
         """What can be done once people are served already, and must not hold them up."""
         for file in await self.audit.cut_files():
             log.critical("audit file was cut", extra={"file": file})
@@ -153,7 +176,7 @@ class App:
             commands=tuple(CommandHint(name=command, help=text) for command, text in CONTROL_COMMANDS),
         )
 
-    def _agent_loop(self, router: Router) -> AgentLoop:
+    def _agent_loop(self, router: Router | OneBackend) -> AgentLoop:
         settings = self._settings
         workspace = settings.data_dir / "workspace"
         workspace.mkdir(mode=0o700, exist_ok=True)

@@ -10,9 +10,11 @@ from typing import Self
 
 from msgspec.structs import replace
 
-from bot.agent.audit import Audit, AuditEvent
-from bot.agent.control import ADMINS_ONLY, CANCELLED, NOTHING_RUNS, Kill, is_admin, parse_kill
+from bot.agent.audit import Audit
+from bot.agent.brake import Brake
+from bot.agent.control import parse_kill
 from bot.agent.lanes import Lane, Lanes
+from bot.agent.publishing import Publisher, end_of
 from bot.agent.run import Outcome, Run, failure
 from bot.agent.seams import Learner
 from bot.agent.store import Journal, Pending, TurnRecord
@@ -23,24 +25,18 @@ from bot.messages import (
     AgentEnd,
     AgentStart,
     End,
-    Failure,
     InboundMessage,
-    InboxUpdate,
-    Killed,
-    utc_now,
 )
 from bot.telemetry import turn_context
 
 log = logging.getLogger(__name__)
 
-CONTROL_SECONDS = 2.0  # the most that /kill waits for the journal before it acts all the same
 COMMIT_TRIES = 3
 COMMIT_SECONDS = 30.0
 PARKED = (
     "This message brought me down {crashes} times, so I put it aside and will not try it again. "
     "The operator can look at it with `python -m bot journal`."
 )
-DROPPED = "[Cancelled before it began]"
 FULL = "There are already {waiting} messages waiting here. Please let me answer those first."
 
 
@@ -85,13 +81,23 @@ class AgentLoop:
         self._bus = bus
         self._journal = journal
         self._turn = turn
-        self._audit = audit
         self._learner = learner
+        self._publisher = Publisher(bus, name=settings.name)
         self._tasks = asyncio.TaskGroup()
         self._lanes = Lanes(
             self._work,
             max_concurrent_turns=settings.max_concurrent_turns,
             spawn=self._tasks.create_task,
+        )
+        self._brake = Brake(
+            self._lanes,
+            bus=bus,
+            journal=journal,
+            audit=audit,
+            publisher=self._publisher,
+            name=settings.name,
+            admins=settings.admins,
+            live_channels=settings.live_channels,
         )
         self._is_draining = False
         self._turns: set[asyncio.Task[None]] = set()  # not in the group: it would wait for one that hangs
@@ -165,8 +171,6 @@ class AgentLoop:
         ]
         return sorted(turns, key=lambda turn: -turn.seconds)
 
-    # --- intake
-
     async def accept(self, message: InboundMessage) -> Receipt:
         """Journal a message and put it into its lane; `/kill` is obeyed here, before any lane.
 
@@ -174,7 +178,7 @@ class AgentLoop:
             StoreError: It could not be journaled, so it was not accepted.
         """
         if (kill := parse_kill(message.text)) is not None:
-            return await self._control(message, kill)
+            return await self._brake.pull(message, kill)
         lane = self._lanes.get(message.session)
         if lane is not None and len(lane.waiting) >= self._settings.max_waiting:
             self._say(message, FULL.format(waiting=len(lane.waiting)))
@@ -184,7 +188,7 @@ class AgentLoop:
             return Receipt.DUPLICATE
         if accepted.session != message.session:
             message = replace(message, session=accepted.session)
-        self._show(message)
+        self._publisher.show(message)
         if not self._is_draining:
             self._lanes.put(Pending(message=message, attempts=0))
         return Receipt.ACCEPTED
@@ -204,81 +208,10 @@ class AgentLoop:
 
     async def _park(self, pending: Pending) -> None:
         text = PARKED.format(crashes=self._settings.max_crashes)
-        end = _end_of(pending.message, pending.attempts, Outcome(reason="error", text=text), seq=1)
+        end = end_of(pending.message, pending.attempts, Outcome(reason="error", text=text), seq=1)
         await self._journal.park(end, speaker=self._settings.name)
         log.error("message parked", extra={"run": end.run, "session": end.session})
-        self._publish(end)
-
-    # --- control
-
-    async def _control(self, message: InboundMessage, kill: Kill) -> Receipt:
-        """Obey `/kill`: cancel, audit, confirm; a redelivered one is not obeyed twice."""
-        try:
-            async with asyncio.timeout(CONTROL_SECONDS):
-                accepted = await self._journal.accept(message, is_control=True)
-            if not accepted.is_new:
-                return Receipt.DUPLICATE
-            message = replace(message, session=accepted.session)
-        except (StoreError, TimeoutError) as error:  # the brake has to work when the store does not
-            log.error("kill obeyed without the journal", extra={"cause": str(error)})
-        self._show(message)
-        target = kill.session or message.session
-        if kill.session is not None and not is_admin(message, self._settings.admins):
-            reply, status = ADMINS_ONLY, "denied"
-        else:
-            reply, status = await self._kill(message, self._lanes.get(target), kill)
-        await self._confirm(message, reply)
-        await self._audit.record(
-            AuditEvent(
-                severity="warning",
-                actor=f"{message.address.channel}:{message.sender.id}",
-                action="kill_session",
-                target=target,
-                status=status,
-                session=message.session,
-                run=message.run,
-            )
-        )
-        return Receipt.ACCEPTED
-
-    async def _kill(self, message: InboundMessage, lane: Lane | None, kill: Kill) -> tuple[str, str]:
-        """Cancel what a lane runs, or is about to; and what waits in it if that was asked for."""
-        if lane is None or (lane.running is None and not lane.waiting):
-            return NOTHING_RUNS, "no_active_run"
-        run, saved = lane.running, lane.done
-        is_killed = run.kill() if run is not None else False
-        dropped = []
-        if kill.waiting:
-            dropped = list(lane.waiting)
-            lane.waiting.clear()
-        elif run is None:
-            dropped = [lane.waiting.popleft()]  # it has no slot yet, but it is what the person means
-        for pending in dropped:
-            await self._drop(pending.message)
-        if run is not None and saved is not None:
-            self._bus.emit(Killed(session=run.session, run=run.id, by=message.sender.id))
-            await asyncio.wait({saved}, timeout=COMMIT_SECONDS)
-        if not is_killed and not dropped:
-            return NOTHING_RUNS, "no_active_run"
-        return f"{CANCELLED}{_count_dropped(len(dropped)) if kill.waiting else ''}", "cancelled"
-
-    async def _drop(self, message: InboundMessage) -> None:
-        end = _end_of(message, 1, Outcome(reason="killed", text=DROPPED), seq=1)
-        await self._journal.cancel(message, end, speaker=self._settings.name)
-        self._publish(end)
-
-    async def _confirm(self, message: InboundMessage, reply: str) -> None:
-        """Answer a control command at once; the history gets it for people to read."""
-        end = _end_of(message, 1, Outcome(reason="done", text=reply), seq=1)
-        self._publish(end)
-        try:
-            await self._journal.note(
-                message, end, speaker=self._settings.name, has_outbox=self._has_outbox(end)
-            )
-        except StoreError as error:
-            log.error("control reply not kept", extra={"cause": str(error)})
-
-    # --- turns
+        self._publisher.end(end)
 
     async def _work(self, pending: Pending, lane: Lane) -> None:
         """Do one turn, and end it exactly once; this is where the errors of a turn stop."""
@@ -313,9 +246,9 @@ class AgentLoop:
             completion_tokens=tally.completion,
             cached_tokens=tally.cached,
         )
-        end = _end_of(run.message, run.attempt, outcome, seq=run.seq + 1)
+        end = end_of(run.message, run.attempt, outcome, seq=run.seq + 1)
         await self._commit(end, record)
-        self._publish(end)
+        self._publisher.end(end)
         seconds = record.ended_at - record.started_at
         self._bus.emit(AgentEnd(session=run.session, run=run.id, reason=outcome.reason, seconds=seconds))
         if outcome.reason == "done" and self._learner is not None:
@@ -354,68 +287,13 @@ class AgentLoop:
     def _tell_unsaved(self, run: Run) -> None:
         """Close the stream of a turn that could not be saved; it runs again at the next start."""
         text = "I could not save my answer. I will try again after the next start."
-        self._bus.send(_end_of(run.message, run.attempt, Outcome(reason="error", text=text), seq=run.seq + 1))
+        self._bus.send(end_of(run.message, run.attempt, Outcome(reason="error", text=text), seq=run.seq + 1))
 
     async def _reap(self, run: Run) -> None:
         """See the turn's task off; one that will not die is left behind, without a voice."""
         if not await run.reap():
             log.error("turn does not stop, its session goes on without it", extra={"stage": run.stage})
 
-    # --- publishing
-
-    def _show(self, message: InboundMessage) -> None:
-        self._bus.emit(
-            InboxUpdate(
-                session=message.session,
-                run=message.run,
-                id=message.id,
-                direction="in",
-                address=message.address,
-                speaker=message.sender.name or message.sender.id,
-                text=message.text,
-                at=message.received_at,
-                platform_id=message.platform_id,
-            )
-        )
-
-    def _publish(self, end: End) -> None:
-        """Send the end of a run to its channel, and to the inbox."""
-        self._bus.send(end)
-        if end.reason == "error" and end.reference is not None:
-            self._bus.emit(Failure(session=end.session, run=end.run, text=end.text, reference=end.reference))
-        if end.text:
-            self._bus.emit(
-                InboxUpdate(
-                    session=end.session,
-                    run=end.run,
-                    id=f"{end.run}:answer",
-                    direction="out",
-                    address=end.address,
-                    speaker=self._settings.name,
-                    text=end.text,
-                    at=utc_now(),
-                    reason=end.reason,
-                )
-            )
-
     def _say(self, message: InboundMessage, text: str) -> None:
         """Answer a message that is not accepted; nothing of it is kept."""
-        self._bus.send(_end_of(message, 1, Outcome(reason="error", text=text), seq=1))
-
-
-def _count_dropped(count: int) -> str:
-    return f" {count} waiting message{'' if count == 1 else 's'} dropped."
-
-
-def _end_of(message: InboundMessage, attempt: int, outcome: Outcome, *, seq: int) -> End:
-    return End(
-        run=message.run,
-        session=message.session,
-        address=message.address,
-        attempt=attempt,
-        seq=seq,
-        reason=outcome.reason,
-        text=outcome.text,
-        reference=outcome.reference,
-        reply_to=message.platform_id,
-    )
+        self._bus.send(end_of(message, 1, Outcome(reason="error", text=text), seq=1))

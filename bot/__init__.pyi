@@ -1,0 +1,12 @@
+from bot.app import App as App
+from bot.bus import LocalBus as LocalBus
+from bot.errors import BotError as BotError
+from bot.messages import Chunk as Chunk
+from bot.messages import End as End
+from bot.messages import InboundMessage as InboundMessage
+from bot.messages import OutboundMessage as OutboundMessage
+from bot.messages import SystemEvent as SystemEvent
+from bot.settings import Settings as Settings
+from bot.settings import load_settings as load_settings
+
+__all__: list[str]

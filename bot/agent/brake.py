@@ -1,0 +1,124 @@
+"""The brake: `/kill` in all its forms, obeyed ahead of every lane."""
+
+import asyncio
+import logging
+from collections.abc import Collection
+
+from msgspec.structs import replace
+
+from bot.agent.audit import Audit, AuditEvent
+from bot.agent.control import ADMINS_ONLY, CANCELLED, NOTHING_RUNS, Kill, is_admin
+from bot.agent.lanes import Lane, Lanes
+from bot.agent.publishing import Publisher, end_of
+from bot.agent.run import Outcome
+from bot.agent.store import Journal
+from bot.bus import Bus, Receipt
+from bot.errors import StoreError
+from bot.messages import InboundMessage, Killed
+
+log = logging.getLogger(__name__)
+
+JOURNAL_SECONDS = 2.0  # the most that /kill waits for the journal before it acts all the same
+SAVE_SECONDS = 30.0  # the most that the confirmation waits for the killed turn to be saved
+DROPPED = "[Cancelled before it began]"
+
+
+class Brake:
+    """Stops turns for people, writes it down and confirms it.
+
+    Args:
+        admins: Who may stop other sessions, as `channel:id`.
+        live_channels: Those that read the history and need no outbox.
+    """
+
+    def __init__(
+        self,
+        lanes: Lanes,
+        *,
+        bus: Bus,
+        journal: Journal,
+        audit: Audit,
+        publisher: Publisher,
+        name: str,
+        admins: Collection[str],
+        live_channels: Collection[str],
+    ) -> None:
+        self._lanes = lanes
+        self._bus = bus
+        self._journal = journal
+        self._audit = audit
+        self._publisher = publisher
+        self._name = name
+        self._admins = admins
+        self._live_channels = live_channels
+
+    async def pull(self, message: InboundMessage, kill: Kill) -> Receipt:
+        """Obey `/kill`: cancel, audit, confirm; a redelivered one is not obeyed twice."""
+        try:
+            async with asyncio.timeout(JOURNAL_SECONDS):
+                accepted = await self._journal.accept(message, is_control=True)
+            if not accepted.is_new:
+                return Receipt.DUPLICATE
+            message = replace(message, session=accepted.session)
+        except (StoreError, TimeoutError) as error:  # the brake has to work when the store does not
+            log.error("kill obeyed without the journal", extra={"cause": str(error)})
+        self._publisher.show(message)
+        target = kill.session or message.session
+        if kill.session is not None and not is_admin(message, self._admins):
+            reply, status = ADMINS_ONLY, "denied"
+        else:
+            reply, status = await self._kill(message, self._lanes.get(target), kill)
+        await self._confirm(message, reply)
+        await self._audit.record(
+            AuditEvent(
+                severity="warning",
+                actor=f"{message.address.channel}:{message.sender.id}",
+                action="kill_session",
+                target=target,
+                status=status,
+                session=message.session,
+                run=message.run,
+            )
+        )
+        return Receipt.ACCEPTED
+
+    async def _kill(self, message: InboundMessage, lane: Lane | None, kill: Kill) -> tuple[str, str]:
+        """Cancel what a lane runs, or is about to; and what waits in it if that was asked for."""
+        if lane is None or (lane.running is None and not lane.waiting):
+            return NOTHING_RUNS, "no_active_run"
+        run, saved = lane.running, lane.done
+        is_killed = run.kill() if run is not None else False
+        dropped = []
+        if kill.waiting:
+            dropped = list(lane.waiting)
+            lane.waiting.clear()
+        elif run is None:
+            dropped = [lane.waiting.popleft()]  # it has no slot yet, but it is what the person means
+        for pending in dropped:
+            await self._drop(pending.message)
+        if run is not None and saved is not None:
+            self._bus.emit(Killed(session=run.session, run=run.id, by=message.sender.id))
+            await asyncio.wait({saved}, timeout=SAVE_SECONDS)
+        if not is_killed and not dropped:
+            return NOTHING_RUNS, "no_active_run"
+        return f"{CANCELLED}{_count_dropped(len(dropped)) if kill.waiting else ''}", "cancelled"
+
+    async def _drop(self, message: InboundMessage) -> None:
+        end = end_of(message, 1, Outcome(reason="killed", text=DROPPED), seq=1)
+        await self._journal.cancel(message, end, speaker=self._name)
+        self._publisher.end(end)
+
+    async def _confirm(self, message: InboundMessage, reply: str) -> None:
+        """Answer a control command at once; the history gets it for people to read."""
+        end = end_of(message, 1, Outcome(reason="done", text=reply), seq=1)
+        self._publisher.end(end)
+        try:
+            await self._journal.note(
+                message, end, speaker=self._name, has_outbox=end.address.channel not in self._live_channels
+            )
+        except StoreError as error:
+            log.error("control reply not kept", extra={"cause": str(error)})
+
+
+def _count_dropped(count: int) -> str:
+    return f" {count} waiting message{'' if count == 1 else 's'} dropped."

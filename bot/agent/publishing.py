@@ -1,0 +1,64 @@
+"""How the loop speaks: ends of runs, and the inbox updates that go with them."""
+
+from bot.agent.run import Outcome
+from bot.bus import Bus
+from bot.messages import End, Failure, InboundMessage, InboxUpdate, utc_now
+
+
+class Publisher:
+    """Publishes for the loop under the bot's name."""
+
+    def __init__(self, bus: Bus, *, name: str) -> None:
+        self._bus = bus
+        self._name = name
+
+    def show(self, message: InboundMessage) -> None:
+        """Tell the inbox of a message that was accepted."""
+        self._bus.emit(
+            InboxUpdate(
+                session=message.session,
+                run=message.run,
+                id=message.id,
+                direction="in",
+                address=message.address,
+                speaker=message.sender.name or message.sender.id,
+                text=message.text,
+                at=message.received_at,
+                platform_id=message.platform_id,
+            )
+        )
+
+    def end(self, end: End) -> None:
+        """Send the end of a run to its channel, and to the inbox."""
+        self._bus.send(end)
+        if end.reason == "error" and end.reference is not None:
+            self._bus.emit(Failure(session=end.session, run=end.run, text=end.text, reference=end.reference))
+        if end.text:
+            self._bus.emit(
+                InboxUpdate(
+                    session=end.session,
+                    run=end.run,
+                    id=f"{end.run}:answer",
+                    direction="out",
+                    address=end.address,
+                    speaker=self._name,
+                    text=end.text,
+                    at=utc_now(),
+                    reason=end.reason,
+                )
+            )
+
+
+def end_of(message: InboundMessage, attempt: int, outcome: Outcome, *, seq: int) -> End:
+    """The end of a message's run, with the address that was captured at intake."""
+    return End(
+        run=message.run,
+        session=message.session,
+        address=message.address,
+        attempt=attempt,
+        seq=seq,
+        reason=outcome.reason,
+        text=outcome.text,
+        reference=outcome.reference,
+        reply_to=message.platform_id,
+    )
