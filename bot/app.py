@@ -3,7 +3,7 @@
 import asyncio
 import logging
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from contextlib import AsyncExitStack
 from importlib import import_module
 from types import TracebackType
@@ -19,10 +19,12 @@ from bot.agent.turn import Turn
 from bot.agent.watchdog import LagGuard
 from bot.agent.workspace import Workspace
 from bot.backends.base import AgentBackend
-from bot.backends.registry import Router
+from bot.backends.registry import BackendSetup
+from bot.backends.router import Router
 from bot.bus import Bus, LocalBus
 from bot.errors import StoreError
 from bot.messages import Frozen, RunId, SessionKey
+from bot.models.providers import ModelSetup
 from bot.settings import Settings
 from bot.web.health import Readiness
 from bot.web.operate import operator_routes
@@ -140,7 +142,7 @@ class App:
         self.store = await enter(Store(settings.data_dir, synchronous=settings.store.synchronous))
         self.audit = AuditLog(settings.data_dir / "audit", self.store.audit_pointer)
         self._stack.enter_context(LagGuard())
-        router = Router(settings) if self._backend is None else OneBackend(self._backend)
+        router = _router(settings) if self._backend is None else OneBackend(self._backend)
         self._stack.push_async_callback(router.aclose)
         self.hubs = {name: await enter(self._hub(name)) for name in LIVE_CHANNELS}
         for factory in self._factories:
@@ -160,8 +162,8 @@ class App:
         """What can be done once people are served already, and must not hold them up."""
         for file in await self.audit.cut_files():
             log.critical("audit file was cut", extra={"file": file})
-        warming = asyncio.create_task(router.warm_up(), name="warm up")
-        self._stack.callback(warming.cancel)
+        warming = asyncio.create_task(router.warm_up(self._prompts.preamble), name="warm up")
+        self._stack.push_async_callback(_cancel, warming)
 
     async def _drain(self) -> None:
         self._readiness.reason = "shutting down"
@@ -180,7 +182,7 @@ class App:
         settings = self._settings
         workspace = settings.data_dir / "workspace"
         workspace.mkdir(mode=0o700, exist_ok=True)
-        prompts = PromptBuilder(
+        self._prompts = PromptBuilder(
             name=settings.name,
             workspace=Workspace(workspace),
             top_k=settings.context_top_k,
@@ -191,7 +193,7 @@ class App:
             ledger=self.store.ledger,
             bus=self.bus,
             router=router,
-            prompts=prompts,
+            prompts=self._prompts,
             seams=self._seams,
             run_timeout=settings.run_timeout,
             history=settings.context_top_k,
@@ -241,6 +243,16 @@ class App:
         self.loop.retry(await self.store.journal.retry(run))
 
 
+def _router(settings: Settings) -> Router:
+    setup = BackendSetup(models=ModelSetup.of(settings), turn_seconds=settings.run_timeout)
+    return Router(settings.backend, setup)
+
+
+async def _cancel(task: asyncio.Task[None]) -> None:
+    task.cancel()
+    await asyncio.wait({task})
+
+
 def open_store(settings: Settings) -> Store:
     """The store of the settings, for commands that look into it beside a running bot."""
     if not settings.data_dir.is_dir():
@@ -250,12 +262,13 @@ def open_store(settings: Settings) -> Store:
 
 async def talk(settings: Settings, *, is_interactive: bool) -> int:
     """Talk in the terminal: to the bot that runs on this data directory, or to one of our own."""
-    terminal = import_module("channels.terminal")
+    terminal = import_module("channels.terminal")  # loads what only a terminal needs
+    chat: Callable[..., Awaitable[int]] = terminal.chat
     holder = read_holder(settings.data_dir)
     if holder is not None and holder.url is not None:
         token = settings.web.token.get_secret_value() if settings.web.token else None
         connection = terminal.WebSocketConnection(holder.url, token=token)
-        return await terminal.chat(connection, data_dir=settings.data_dir, is_interactive=is_interactive)
+        return await chat(connection, data_dir=settings.data_dir, is_interactive=is_interactive)
     async with App(settings, has_web=False) as app:
         connection = terminal.LocalConnection(app.hubs["terminal"])
-        return await terminal.chat(connection, data_dir=settings.data_dir, is_interactive=is_interactive)
+        return await chat(connection, data_dir=settings.data_dir, is_interactive=is_interactive)

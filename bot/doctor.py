@@ -12,7 +12,7 @@ from pydantic import BaseModel, SecretStr
 
 from bot.app import read_holder
 from bot.errors import BotError, ModelError
-from bot.models.download import demo_model_path
+from bot.models.demo import demo_model_path
 from bot.models.probe import list_models
 from bot.settings import Section, Settings, variable_name
 

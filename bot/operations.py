@@ -15,7 +15,8 @@ from urllib.parse import quote
 from bot.app import App, JournalEntry, back_up, open_store, read_holder, restore_backup, talk
 from bot.doctor import ask, examine
 from bot.messages import RunId
-from bot.models.download import demo_model_path, get_model, has_model
+from bot.models.demo import demo_model_path, has_model
+from bot.models.download import get_model, progress_bar
 from bot.models.probe import list_models
 from bot.settings import Settings, load_settings
 from bot.telemetry import set_up_logging
@@ -38,7 +39,7 @@ def _run_loop(main: Coroutine[None, None, Result]) -> Result:
         import uvloop  # an extra: only here, so that nothing else has to know of it
     except ImportError:
         return asyncio.run(main)
-    return uvloop.run(main)  # type: ignore[no-any-return]  # uvloop brings no types
+    return uvloop.run(main)
 
 
 def run(port: int | None) -> int:
@@ -138,7 +139,8 @@ def model_get(if_needed: bool) -> int:
         if not if_needed:
             _say(f"The model is there already: {demo_model_path(settings.data_dir)}")
         return 0
-    path = get_model(settings.data_dir)
+    with progress_bar() as progress:
+        path = get_model(settings.data_dir, progress)
     _say(f"The demo model is ready: {path}")
     return 0
 

@@ -114,18 +114,22 @@ class Turn:
 
     async def _converse(self, run: Run, backend: AgentBackend, prompt: Prompt, tally: Tally) -> Outcome:
         """Let the backend answer, and pass on what it says as it comes."""
-        run.enter("model", max(1.0, self._run_timeout - (time.time() - run.started_at)))
+        seconds = max(1.0, self._run_timeout - (time.time() - run.started_at))
+        run.enter("model", seconds)
         turn = TurnInput(
             session=run.session,
             run=run.id,
             messages=prompt.messages,
             prompt_tokens=prompt.tokens,
             tools=LedgerTools(self._seams.tools.tools_for(run.message), self._ledger, run),
+            deadline=time.monotonic() + seconds,
         )
         voice = Voice(run, self._seams.redactor)
+        outcome: Outcome | None = None
         async for event in backend.run(turn):
-            if (outcome := self._take(event, run, voice, tally)) is not None:
-                return outcome
+            outcome = self._take(event, run, voice, tally)
+        if outcome is not None:
+            return outcome
         raise RuntimeError(f"backend {type(backend).__name__} ended without a last event")
 
     def _take(self, event: AgentEvent, run: Run, voice: "Voice", tally: Tally) -> Outcome | None:
