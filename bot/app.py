@@ -153,7 +153,7 @@ class App:
             server = await enter(WebServer(settings.web, self._routes(), self._readiness))
             self.url = server.url
         home.announce(self.url)
-        self._stack.push_async_callback(self._drain)
+        self._stack.push_async_callback(self.drain)
         self._readiness.reason = None
         log.info("ready", extra={"url": self.url, "seconds": round(time.time() - self._started_at, 3)})
         await self._look_around(router)
@@ -165,7 +165,8 @@ class App:
         warming = asyncio.create_task(router.warm_up(self._prompts.preamble), name="warm up")
         self._stack.push_async_callback(_cancel, warming)
 
-    async def _drain(self) -> None:
+    async def drain(self) -> None:
+        """Begin no more turns and see the running ones off; what is accepted now waits for the next start."""
         self._readiness.reason = "shutting down"
         await self.loop.drain()
 
