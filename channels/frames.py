@@ -7,7 +7,7 @@ again, sends once more what was not `accepted`, and shows the new `welcome`: mes
 `docs/websocket.md` describes the protocol to those who write a client of their own.
 """
 
-from typing import Literal, Protocol, TypeAlias
+from typing import Annotated, Literal, Protocol, TypeAlias
 
 import msgspec
 
@@ -25,18 +25,21 @@ from bot.messages import (
 MAX_TEXT = 100_000  # characters of one message
 PAGE = 50  # messages of history in one frame
 
+ChatName: TypeAlias = Annotated[str, msgspec.Meta(pattern=r"^[\w.-]{1,64}$")]
+ClientId: TypeAlias = Annotated[str, msgspec.Meta(min_length=1, max_length=100)]
+
 
 class Hello(Frozen, frozen=True, kw_only=True, tag="hello"):
     """Opens a conversation; `chat` tells conversations of one channel apart."""
 
-    chat: str = "main"
+    chat: ChatName = "main"
     channel: Literal["web", "terminal"] = "web"
 
 
 class Send(Frozen, frozen=True, kw_only=True, tag="send"):
     """A message of the person; `id` is made by the client and stays the same when it is sent again."""
 
-    id: str
+    id: ClientId
     text: str
 
 
@@ -49,15 +52,29 @@ class Older(Frozen, frozen=True, kw_only=True, tag="older"):
 ClientFrame: TypeAlias = Hello | Send | Older
 
 
+class CommandHint(Frozen, frozen=True, kw_only=True):
+    """A command that the client offers while the person types `/`."""
+
+    name: str
+    help: str
+
+
 class Draft(Frozen, frozen=True, kw_only=True):
-    """An answer that is still growing."""
+    """An answer that is still growing; empty as long as the turn has said nothing."""
 
     run: RunId
     text: str
 
 
 class Welcome(Frozen, frozen=True, kw_only=True, tag="welcome", omit_defaults=False):
-    """All there is to see at this moment; `more` says that older messages can be asked for."""
+    """All there is to see at this moment.
+
+    Attributes:
+        more: Older messages can be asked for.
+        running: The answers that grow; what comes as `chunk` from now on goes behind their text.
+        waiting: Accepted and not begun; `number` is 0 as long as a message has no place in the history.
+        max_text: The longest message that is taken, in characters.
+    """
 
     bot: str
     chat: str
@@ -65,6 +82,8 @@ class Welcome(Frozen, frozen=True, kw_only=True, tag="welcome", omit_defaults=Fa
     more: bool
     running: tuple[Draft, ...]
     waiting: tuple[StoredMessage, ...]
+    commands: tuple[CommandHint, ...]
+    max_text: int = MAX_TEXT
 
 
 class History(Frozen, frozen=True, kw_only=True, tag="history", omit_defaults=False):
@@ -75,10 +94,14 @@ class History(Frozen, frozen=True, kw_only=True, tag="history", omit_defaults=Fa
 
 
 class Accepted(Frozen, frozen=True, kw_only=True, tag="accepted"):
-    """The message `id` is safe and will be answered; `run` is the turn that answers it."""
+    """The message `id` is safe and will be answered.
+
+    Attributes:
+        run: The turn that answers it; unknown for one sent again long after it was accepted.
+    """
 
     id: str
-    run: RunId
+    run: RunId | None = None
 
 
 class Refused(Frozen, frozen=True, kw_only=True, tag="refused"):
@@ -89,7 +112,7 @@ class Refused(Frozen, frozen=True, kw_only=True, tag="refused"):
 
 
 class Said(Frozen, frozen=True, kw_only=True, tag="said"):
-    """Somebody's message was accepted: every window of the chat shows it."""
+    """Somebody's message was accepted: every window of the chat shows it; its `number` is still 0."""
 
     message: StoredMessage
 

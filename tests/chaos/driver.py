@@ -28,6 +28,9 @@ log = logging.getLogger(__name__)
 CHATS = ("main", "second", "third")
 START_SECONDS = 30.0
 SETTLE_SECONDS = 120.0
+EARLY = 0.15  # the share of kills that hit a process which is still starting
+TOKENS = 12  # of an answer; the first is the message itself
+TAIL = "".join(f" t{number}" for number in range(1, TOKENS))
 encode = msgspec.json.Encoder().encode
 
 
@@ -55,9 +58,9 @@ class Child:
         await self.process.wait()
 
 
-async def spawn(*arguments: str, environment: dict[str, str]) -> Child:
-    """Start a Python module and wait until it has printed its address."""
-    process = await asyncio.create_subprocess_exec(
+async def launch(*arguments: str, environment: dict[str, str]) -> asyncio.subprocess.Process:
+    """Start a Python module."""
+    return await asyncio.create_subprocess_exec(
         sys.executable,
         "-m",
         *arguments,
@@ -65,6 +68,11 @@ async def spawn(*arguments: str, environment: dict[str, str]) -> Child:
         stdout=asyncio.subprocess.PIPE,
         stderr=asyncio.subprocess.DEVNULL,
     )
+
+
+async def spawn(*arguments: str, environment: dict[str, str]) -> Child:
+    """Start a Python module and wait until it has printed its address."""
+    process = await launch(*arguments, environment=environment)
     assert process.stdout is not None
     try:
         async with asyncio.timeout(START_SECONDS):
@@ -92,21 +100,34 @@ class Driver:
             "BOT_MODEL": "echo",
             "BOT_MAX_CRASHES": "1000000",  # the process dies because we kill it, not because of a message
         }
+        self._news = asyncio.Condition()
         self.findings = Findings()
 
     async def run(self, kills: int) -> Findings:
         """Kill so many times, then let the bot finish in peace, and check everything."""
         for number in range(kills):
-            child = await self._start()
-            try:
-                await self._live(child)
-            finally:
-                await child.kill()
+            if self._random.random() < EARLY:
+                await self._kill_early()
+            else:
+                await self._kill_in_use()
             self.findings.kills += 1
             if number % 20 == 19:
                 log.warning("killed %d times, %d messages sent", number + 1, self.findings.sent)
         await self._settle()
         return self.findings
+
+    async def _kill_early(self) -> None:
+        """Pull the plug somewhere in the start, where the journal is read and turns are taken up again."""
+        process = await launch("bot", environment=self._environment)
+        await asyncio.sleep(self._random.random())
+        await Child(process, "").kill()
+
+    async def _kill_in_use(self) -> None:
+        child = await self._start()
+        try:
+            await self._live(child)
+        finally:
+            await child.kill()
 
     async def _start(self) -> Child:
         child = await spawn("bot", environment=self._environment)
@@ -136,6 +157,8 @@ class Driver:
     async def _read(self, socket: ClientConnection, page: Page) -> None:
         async for data in socket:
             page.take(decode_server(data))
+            async with self._news:
+                self._news.notify_all()
 
     async def _live(self, child: Child) -> None:
         """Some messages, some time, and then the plug is pulled in the midst of it."""
@@ -162,9 +185,8 @@ class Driver:
         child = await self._start()
         try:
             async with self._connected(child) as sockets:
-                async with asyncio.timeout(SETTLE_SECONDS):
-                    while not all(self._is_answered(chat) for chat in CHATS):
-                        await asyncio.sleep(0.05)
+                async with asyncio.timeout(SETTLE_SECONDS), self._news:
+                    await self._news.wait_for(lambda: all(self._is_answered(chat) for chat in CHATS))
                 for chat, socket in sockets.items():
                     self._check("page", chat, self._pages[chat])
                     self._check("history", chat, await self._read_history(child, chat))
@@ -201,8 +223,7 @@ class Driver:
         faults = self.findings.faults
         answers = page.answers()
         for id_, text in self._written[chat]:
-            expected = [f"echo: {text}"]
-            if [answer.strip() for answer in answers.get(id_, [])] != expected:
+            if answers.get(id_) != [f"echo: {text}{TAIL}"]:
                 faults.append(f"{what} of {chat}: {text!r} has the answers {answers.get(id_)}")
         if extra := set(answers) - {id_ for id_, _ in self._written[chat]}:
             faults.append(f"{what} of {chat}: {len(extra)} messages that nobody sent")
@@ -226,7 +247,9 @@ class Driver:
 async def torment(kills: int, seed: int) -> Findings:
     """Run the whole ordeal in a directory of its own, with an echoing model beside it."""
     model = await spawn(
-        "tests.simulators.model", "--port", "0", "--delay", "0.01", "--first", "0.02", environment={}
+        "tests.simulators.model",
+        *("--tokens", str(TOKENS), "--delay", "0.02", "--first", "0.02"),
+        environment={},
     )
     try:
         with tempfile.TemporaryDirectory() as home:
