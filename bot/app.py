@@ -207,6 +207,7 @@ class App:
             max_crashes=settings.max_crashes,
             shutdown_grace=settings.shutdown_grace,
             live_channels=frozenset(LIVE_CHANNELS),
+            history=settings.context_top_k,
         )
         return AgentLoop(
             loop_settings,

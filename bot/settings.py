@@ -7,14 +7,15 @@ from typing import Annotated, Any, Literal, TypeAlias
 
 from dotenv import dotenv_values
 from pydantic import (
+    AfterValidator,
     BaseModel,
     BeforeValidator,
     ConfigDict,
     Field,
     SecretStr,
     ValidationError,
+    ValidationInfo,
     field_validator,
-    model_validator,
 )
 from pydantic.fields import FieldInfo
 from pydantic_settings import (
@@ -23,6 +24,7 @@ from pydantic_settings import (
     NoDecode,
     PydanticBaseSettingsSource,
     SettingsConfigDict,
+    SettingsError,
     TomlConfigSettingsSource,
 )
 
@@ -46,7 +48,7 @@ Names: TypeAlias = Annotated[tuple[str, ...], NoDecode, BeforeValidator(_split)]
 class Section(BaseModel):
     """A part of the settings; what it does not know, it refuses."""
 
-    model_config = ConfigDict(extra="forbid", frozen=True)
+    model_config = ConfigDict(extra="forbid", frozen=True, allow_inf_nan=False)
 
 
 class WebSettings(Section):
@@ -57,19 +59,34 @@ class WebSettings(Section):
         default="127.0.0.1", description="Address to listen on; others than loopback need a token."
     )
     port: int = Field(default=8765, ge=0, le=65535, description="Port to listen on; 0 takes a free one.")
-    token: SecretStr | None = Field(default=None, description="Who opens the page must know this.")
+    token: SecretStr | None = Field(
+        default=None, validate_default=True, description="Who opens the page must know this."
+    )
     allowed_hosts: Names = Field(
         default=(), description="Host names the page is reached under, behind a proxy."
     )
 
-    @model_validator(mode="after")
-    def _is_guarded(self) -> "WebSettings":
-        if self.host not in LOOPBACK and self.token is None:
+    @field_validator("token")
+    @classmethod
+    def _is_guarded(cls, token: SecretStr | None, info: ValidationInfo) -> SecretStr | None:
+        host = info.data.get("host", "127.0.0.1")
+        if host not in LOOPBACK and not (token and token.get_secret_value()):
             raise ValueError(
-                f"host {self.host!r} lets others in, but no token is set: "
+                f"host {host!r} lets others in, but no token is set: "
                 "set BOT_WEB__TOKEN, or leave BOT_WEB__HOST at 127.0.0.1"
             )
-        return self
+        return token
+
+
+def _leaves_room(max_output: int, info: ValidationInfo) -> int:
+    """Refuse an answer that fills the window: nothing would be left for the question."""
+    window = info.data.get("context_window")
+    if window is not None and max_output >= window:
+        raise ValueError(f"{max_output} leaves no room for a prompt in a context window of {window}")
+    return max_output
+
+
+MaxOutput: TypeAlias = Annotated[int, AfterValidator(_leaves_room)]
 
 
 class OpenAISettings(Section):
@@ -84,7 +101,9 @@ class OpenAISettings(Section):
         pattern=r"^https?://",
     )
     context_window: int = Field(default=128_000, ge=512, description="Tokens of prompt and answer together.")
-    max_output: int = Field(default=8_192, ge=16, description="The most tokens of one answer.")
+    max_output: MaxOutput = Field(
+        default=8_192, ge=16, validate_default=True, description="The most tokens of one answer."
+    )
     connect_timeout: float = Field(
         default=10, gt=0, description="Seconds until the server must have picked up."
     )
@@ -101,7 +120,9 @@ class LocalSettings(Section):
 
     gguf: Path | None = Field(default=None, description="A model file of your own; default: the demo model.")
     context_window: int = Field(default=4_096, ge=512, description="Tokens of prompt and answer together.")
-    max_output: int = Field(default=512, ge=16, description="The most tokens of one answer.")
+    max_output: MaxOutput = Field(
+        default=512, ge=16, validate_default=True, description="The most tokens of one answer."
+    )
     threads: int | None = Field(default=None, ge=1, description="Default: one less than the cores.")
 
     @field_validator("gguf")
@@ -142,6 +163,8 @@ class Settings(BaseSettings):
         extra="forbid",
         frozen=True,
         nested_model_default_partial_update=True,
+        env_ignore_empty=True,
+        allow_inf_nan=False,
     )
 
     home: Path = Field(default=Path("~/.switchboard"), description="Where data, logs and models are kept.")
@@ -224,12 +247,17 @@ def load_settings(**overrides: object) -> Settings:
     Raises:
         ConfigError: Lists every unknown key, wrong value and contradiction.
     """
-    faults = list(_unknown_variables())
+    try:
+        faults = list(_unknown_variables())
+    except (OSError, UnicodeDecodeError) as error:
+        raise ConfigError(f"The settings can't be used:\n  - .env can't be read: {error}") from error
     try:
         settings = Settings(**overrides)  # type: ignore[arg-type]  # checked by pydantic, not by mypy
     except ValidationError as error:
         faults += _describe(error)
-    except ValueError as error:  # a bot.toml that is no TOML
+    except SettingsError as error:  # BOT_WEB=text, where only BOT_WEB__PORT and the like are settings
+        faults.append(str(error))
+    except (OSError, ValueError) as error:  # a bot.toml that is no TOML, or not ours to read
         faults.append(f"bot.toml: {error}")
     if faults:
         raise ConfigError("The settings can't be used:\n" + "\n".join(f"  - {fault}" for fault in faults))
@@ -246,6 +274,7 @@ def _unknown_variables() -> Iterator[str]:
 
 
 def _describe(error: ValidationError) -> Iterator[str]:
+    named = {name.lower() for name in {**os.environ, **dotenv_values(".env")}}  # told of already
     for fault in error.errors(include_url=False):
         place = ".".join(str(part) for part in fault["loc"])
         message = fault["msg"].removeprefix("Value error, ")
@@ -253,7 +282,7 @@ def _describe(error: ValidationError) -> Iterator[str]:
             yield from message.split("\n")
         elif fault["type"] != "extra_forbidden":
             yield f"{place} ({variable_name(place)}): {message}"
-        elif variable_name(place) not in os.environ:
+        elif variable_name(place).lower() not in named:
             yield f"{place} is not a setting (see .env.example)"
 
 

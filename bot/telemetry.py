@@ -8,7 +8,7 @@ import queue
 import sys
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from contextvars import ContextVar
 from datetime import UTC, datetime
 from typing import Literal, TextIO
@@ -16,6 +16,7 @@ from typing import Literal, TextIO
 _turn: ContextVar[tuple[str, str] | None] = ContextVar("turn", default=None)
 
 MAX_WAITING = 10_000  # lines; past it a line is dropped rather than the event loop held up
+STOP_SECONDS = 2.0  # the most that the end of the process waits for the last lines
 _STANDARD = frozenset(vars(logging.makeLogRecord({}))) | {"message", "asctime", "taskName", "turn"}
 _COLOURS = {"WARNING": "\x1b[33m", "ERROR": "\x1b[31m", "CRITICAL": "\x1b[1;31m"}
 
@@ -49,8 +50,8 @@ class JsonFormatter(logging.Formatter):
             "level": record.levelname.lower(),
             "event": record.getMessage(),
             "logger": record.name,
-            **_fields(record),
         }
+        line = {**line, **_fields(record), **line}  # our four stand first, and no field takes their place
         if record.exc_info:
             line["traceback"] = self.formatException(record.exc_info)
         return json.dumps(line, default=str, ensure_ascii=False)
@@ -89,15 +90,41 @@ class _Queueing(logging.handlers.QueueHandler):
     dropped = 0
 
 
+class _Listener(logging.handlers.QueueListener):
+    """Ends when told to, even with a full queue and a stream that does not drain."""
+
+    def __init__(self, waiting: "queue.Queue[logging.LogRecord | None]", handler: logging.Handler) -> None:
+        super().__init__(waiting, handler)
+        self._waiting = waiting
+
+    def enqueue_sentinel(self) -> None:
+        while True:
+            with suppress(queue.Full):
+                self._waiting.put_nowait(None)
+                return
+            with suppress(queue.Empty):
+                self._waiting.get_nowait()
+
+    def stop(self) -> None:
+        if (thread := self._thread) is not None:
+            self.enqueue_sentinel()
+            thread.join(STOP_SECONDS)
+            self._thread = None
+
+
 def set_up_logging(
     level: str, style: Literal["auto", "console", "json"], stream: TextIO = sys.stderr
-) -> None:
-    """Send the log of the whole process to `stream`; called once, by the command line."""
+) -> logging.handlers.QueueListener:
+    """Send the log of the whole process to `stream`; called once, by the command line.
+
+    Returns:
+        What writes: `stop` it to have all that waits written; at the end of the process it stops by itself.
+    """
     is_console = style == "console" or (style == "auto" and stream.isatty())
     handler = logging.StreamHandler(stream)
     handler.setFormatter(ConsoleFormatter(has_colour=stream.isatty()) if is_console else JsonFormatter())
-    waiting: queue.Queue[logging.LogRecord] = queue.Queue(MAX_WAITING)
-    listener = logging.handlers.QueueListener(waiting, handler)
+    waiting: queue.Queue[logging.LogRecord | None] = queue.Queue(MAX_WAITING)
+    listener = _Listener(waiting, handler)
     root = logging.getLogger()
     root.handlers[:] = [_Queueing(waiting)]
     root.setLevel(level)
@@ -105,3 +132,4 @@ def set_up_logging(
         logging.getLogger(name).setLevel(max(logging.WARNING, root.level))
     listener.start()
     atexit.register(listener.stop)
+    return listener

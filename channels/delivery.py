@@ -3,7 +3,9 @@
 import asyncio
 import logging
 import random
-from collections.abc import Awaitable, Callable
+import time
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager
 from types import TracebackType
 from typing import Protocol, Self, TypeAlias
 
@@ -18,7 +20,9 @@ log = logging.getLogger(__name__)
 CALL_SECONDS = 30.0  # the most that one call to a platform may take
 MAX_WAIT = 60.0  # the longest pause between two tries, unless the platform asks for more
 MAX_TRIES = 10  # then the answer waits in the outbox for the next start
+NOTHING = "…"  # stands in a message whose text has gone from a shortened answer
 Sleep: TypeAlias = Callable[[float], Awaitable[None]]
+Clock: TypeAlias = Callable[[], float]
 
 
 class Outbox(Protocol):
@@ -38,12 +42,25 @@ class Outbox(Protocol):
 
 
 class _Draft:
-    """An answer on the platform: its newest text, and the messages that show it, by part."""
+    """An answer on the platform: its newest text, and the messages that show it, by part.
 
-    def __init__(self, posted: dict[int, str]) -> None:
+    Attributes:
+        is_unsure: A message of it may stand there that we do not know of. A post under the same key gives us
+            that one instead of a new one, with the text that it had.
+    """
+
+    def __init__(self, posted: dict[int, str], *, is_unsure: bool) -> None:
         self.text = ""
+        self.attempt = 0
         self.posted = posted
         self.shown: dict[int, str] = {}
+        self.is_unsure = is_unsure
+
+    def grow(self, chunk: Chunk) -> None:
+        """Add a chunk; a higher attempt makes void what the one before it said."""
+        is_new = chunk.replaces or chunk.attempt > self.attempt
+        self.text = chunk.text if is_new else self.text + chunk.text
+        self.attempt = chunk.attempt
 
 
 class _Chat:
@@ -54,30 +71,49 @@ class _Chat:
         self.drafts: dict[RunId, _Draft] = {}
         self.next_call = 0.0
         self.is_busy = False
+        self.pause: asyncio.Task[None] | None = None
 
 
 class Delivery:
     """Delivers the answers of one channel from `__aenter__` to `__aexit__`.
 
     Args:
-        sleep: Waits some seconds; tests pass a clock of their own.
+        sleep: Waits some seconds, on the clock that `clock` reads; tests pass their own.
+        call_seconds: The most that one call to the platform may take.
     """
 
     def __init__(
-        self, adapter: ChannelAdapter, *, bus: Bus, outbox: Outbox, sleep: Sleep = asyncio.sleep
+        self,
+        adapter: ChannelAdapter,
+        *,
+        bus: Bus,
+        outbox: Outbox,
+        sleep: Sleep = asyncio.sleep,
+        clock: Clock = time.monotonic,
+        call_seconds: float = CALL_SECONDS,
     ) -> None:
         self._adapter = adapter
         self._bus = bus
         self._outbox = outbox
         self._sleep = sleep
+        self._clock = clock
+        self._call_seconds = call_seconds
         self._chats: dict[Address, _Chat] = {}
+        self._resumed: set[RunId] = set()
+        self._is_closing = False
         self._tasks = asyncio.TaskGroup()
 
     async def __aenter__(self) -> Self:
         """Take up what the platform has not confirmed, then follow the bus."""
-        await self._tasks.__aenter__()
         self._subscription = self._bus.outbound(channel=self._adapter.name)
-        for end in await self._outbox.pending(self._adapter.name):
+        try:
+            pending = await self._outbox.pending(self._adapter.name)
+        except BaseException:
+            self._subscription.close()
+            raise
+        await self._tasks.__aenter__()
+        for end in pending:
+            self._resumed.add(end.run)
             self._put(end)
         self._pump_task = self._tasks.create_task(self._pump(), name=f"delivery {self._adapter.name}")
         return self
@@ -86,9 +122,13 @@ class Delivery:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         """Deliver what is there already; what fails now stays in the outbox."""
+        self._is_closing = True
         self._subscription.close()
+        for chat in self._chats.values():
+            if chat.pause is not None:
+                chat.pause.cancel()
         try:
-            async with asyncio.timeout(CALL_SECONDS):
+            async with asyncio.timeout(self._call_seconds):
                 await self._tasks.__aexit__(None, None, None)
         except TimeoutError:
             log.warning("delivery cut short", extra={"channel": self._adapter.name})
@@ -106,87 +146,163 @@ class Delivery:
 
     async def _drain(self, address: Address, chat: _Chat) -> None:
         """Bring everything that waits to one chat, in order; a chat with nothing half done is forgotten."""
-        while (message := chat.mailbox.take()) is not None:
-            await self._deliver(chat, message)
+        while not chat.mailbox.is_empty:
+            await self._wait_for_turn(chat)  # first, so that what comes meanwhile is shown by the same call
+            if (message := chat.mailbox.take()) is not None:
+                await self._deliver(chat, message)
         chat.is_busy = False
         if not chat.drafts:
             del self._chats[address]
 
     async def _deliver(self, chat: _Chat, message: OutboundMessage) -> None:
         try:
-            draft = chat.drafts.get(message.run)
-            if draft is None:
-                draft = chat.drafts[message.run] = _Draft(await self._outbox.posted(message.run))
             match message:
                 case Chunk():
-                    draft.text = message.text if message.replaces else draft.text + message.text
-                    if self._adapter.capabilities.edits:
-                        await self._show(chat, draft, message)
+                    await self._preview(chat, message)
                 case End():
-                    del chat.drafts[message.run]
-                    await self._finish(chat, draft, message)
-        except (ChannelError, TimeoutError) as error:
+                    await self._finish(chat, message)
+        except ChannelError as error:
+            chat.next_call = max(chat.next_call, self._clock() + (error.retry_after or 0.0))
             log.info("preview not shown", extra={"channel": self._adapter.name, "cause": str(error)})
+        except TimeoutError:
+            log.info("preview not shown", extra={"channel": self._adapter.name, "cause": "no answer"})
         except StoreError as error:
             log.error("delivery not recorded", extra={"channel": self._adapter.name, "cause": str(error)})
+        except Exception:  # a mistake in an adapter: it costs this message its delivery, and no other
+            log.exception("delivery broke", extra={"channel": self._adapter.name, "run": message.run})
 
-    async def _finish(self, chat: _Chat, draft: _Draft, end: End) -> None:
+    async def _draft(self, chat: _Chat, message: OutboundMessage) -> _Draft:
+        """The draft of a run, with what an earlier process has posted of it."""
+        draft = chat.drafts.get(message.run)
+        if draft is None:
+            is_unsure = message.attempt > 1 or message.run in self._resumed
+            posted = await self._outbox.posted(message.run)
+            draft = chat.drafts[message.run] = _Draft(posted, is_unsure=is_unsure)
+        return draft
+
+    async def _preview(self, chat: _Chat, chunk: Chunk) -> None:
+        draft = await self._draft(chat, chunk)
+        draft.grow(chunk)
+        if self._adapter.capabilities.edits and draft.text:
+            await self._show(chat, draft, chunk)
+
+    async def _finish(self, chat: _Chat, end: End) -> None:
         """Show the whole answer, as often as it takes, and confirm it."""
-        draft.text = end.text
-        if end.reason == "silent" or not end.text:
-            return
-        while True:
-            try:
-                await self._show(chat, draft, end)
-                await self._outbox.confirm(end.run)
-                return
-            except (ChannelError, TimeoutError) as error:
-                if not await self._may_retry(end, error):
+        tries = 0
+        try:
+            while True:
+                try:
+                    if end.text and end.reason != "silent":
+                        draft = await self._draft(chat, end)
+                        draft.text = end.text
+                        await self._show(chat, draft, end)
+                    await self._outbox.confirm(end.run)
                     return
+                except (ChannelError, TimeoutError, StoreError) as error:
+                    tries += 1
+                    if not await self._may_retry(chat, end, error, tries):
+                        return
+        finally:
+            chat.drafts.pop(end.run, None)
+            self._resumed.discard(end.run)
 
-    async def _may_retry(self, end: End, error: ChannelError | TimeoutError) -> bool:
-        """Wait for the next try at a final answer; False where there is none now, or ever."""
-        tries = await self._outbox.count_try(end.run)
+    async def _may_retry(
+        self, chat: _Chat, end: End, error: ChannelError | TimeoutError | StoreError, tries: int
+    ) -> bool:
+        """Wait for the next try at a final answer; False where there is none now, or ever.
+
+        Args:
+            tries: Those of this process; the outbox knows of more, unless it fails or never had the answer.
+        """
         is_permanent = isinstance(error, ChannelError) and error.permanent
+        if not isinstance(error, StoreError):
+            tries = max(tries, await self._outbox.count_try(end.run))
         log.warning(
             "delivery failed",
             extra={"channel": self._adapter.name, "run": end.run, "tries": tries, "cause": str(error)},
         )
         if is_permanent:
             await self._outbox.give_up(end.run)
-        if is_permanent or tries >= MAX_TRIES:
+        if is_permanent or tries >= MAX_TRIES or self._is_closing:
             return False
         asked = error.retry_after if isinstance(error, ChannelError) else None
-        await self._sleep(asked if asked is not None else random.uniform(0, min(MAX_WAIT, 2.0**tries)))
-        return True
+        wait = asked if asked is not None else random.uniform(0, min(MAX_WAIT, 2.0**tries))
+        return await self._pause(chat, wait)
+
+    async def _pause(self, chat: _Chat, seconds: float) -> bool:
+        """Wait; False where the delivery was closed meanwhile."""
+        pause = chat.pause = self._tasks.create_task(_wait(self._sleep, seconds), name="pause")
+        await asyncio.wait({pause})
+        chat.pause = None
+        return not pause.cancelled()
 
     async def _show(self, chat: _Chat, draft: _Draft, message: OutboundMessage) -> None:
         """Make the platform show the text of the draft; what stands there is changed, not repeated."""
-        for part, text in enumerate(cut(draft.text, self._adapter.capabilities.max_chars)):
+        pieces = cut(draft.text, self._adapter.capabilities.max_chars)
+        for part, text in enumerate(pieces):
             if draft.shown.get(part) == text:
                 continue
-            await self._keep_pace(chat)
-            async with asyncio.timeout(CALL_SECONDS):
-                if (platform_id := draft.posted.get(part)) is not None:
-                    await self._adapter.edit(message.address, platform_id, text)
-                else:
-                    key = f"{message.run}:{part}"
-                    reply_to = message.reply_to if part == 0 else None
-                    platform_id = await self._adapter.post(message.address, text, key=key, reply_to=reply_to)
-                    draft.posted[part] = platform_id
-                    await self._outbox.record(message.run, part, platform_id)
-            draft.shown[part] = text
+            if part not in draft.posted:
+                await self._post(chat, draft, message, part, text)
+            elif self._adapter.capabilities.edits:
+                await self._edit(chat, draft, message, part, text)
+        for part in sorted(draft.posted.keys() - range(len(pieces))):  # the text has become shorter
+            if draft.shown.get(part) != NOTHING and self._adapter.capabilities.edits:
+                await self._edit(chat, draft, message, part, NOTHING)
 
-    async def _keep_pace(self, chat: _Chat) -> None:
+    async def _post(self, chat: _Chat, draft: _Draft, message: OutboundMessage, part: int, text: str) -> None:
+        await self._wait_for_turn(chat)
+        reply_to = message.reply_to if part == 0 else None
+        is_sure = not draft.is_unsure
+        draft.is_unsure = True  # until the call has come back
+        async with self._call(chat):
+            platform_id = await self._adapter.post(
+                message.address, text, key=f"{message.run}:{part}", reply_to=reply_to
+            )
+        draft.is_unsure = not is_sure
+        draft.posted[part] = platform_id
+        await self._outbox.record(message.run, part, platform_id)
+        capabilities = self._adapter.capabilities
+        if is_sure or not (capabilities.idempotent and capabilities.edits):
+            draft.shown[part] = text
+        else:
+            await self._edit(chat, draft, message, part, text)
+
+    async def _edit(self, chat: _Chat, draft: _Draft, message: OutboundMessage, part: int, text: str) -> None:
+        await self._wait_for_turn(chat)
+        async with self._call(chat):
+            await self._adapter.edit(message.address, draft.posted[part], text)
+        draft.shown[part] = text
+
+    @asynccontextmanager
+    async def _call(self, chat: _Chat) -> AsyncIterator[None]:
+        """One call to the platform: bounded, and counted for the pace."""
+        try:
+            async with asyncio.timeout(self._call_seconds):
+                yield
+        finally:
+            chat.next_call = self._clock() + self._adapter.capabilities.edit_interval
+
+    async def _wait_for_turn(self, chat: _Chat) -> None:
         """Wait until the platform allows the next call in this chat; chunks are merged meanwhile."""
-        loop = asyncio.get_running_loop()
-        if (wait := chat.next_call - loop.time()) > 0:
+        while (wait := chat.next_call - self._clock()) > 0:
             await self._sleep(wait)
-        chat.next_call = loop.time() + self._adapter.capabilities.edit_interval
+
+
+async def _wait(sleep: Sleep, seconds: float) -> None:
+    await sleep(seconds)
 
 
 def cut(text: str, limit: int) -> list[str]:
-    """Cut a text into pieces of at most `limit` characters, at the end of a line where there is one."""
+    """Cut a text into pieces of at most `limit` characters, at the end of a line where there is one.
+
+    Joined, the pieces are `text`; what was cut once is cut there for every longer text.
+
+    Raises:
+        ValueError: `limit` is below 1.
+    """
+    if limit < 1:
+        raise ValueError(f"limit is {limit}, but a piece has at least one character")
     pieces = []
     while len(text) > limit:
         end = text.rfind("\n", limit // 2, limit) + 1 or limit

@@ -140,9 +140,9 @@ class ChatHub:
                 frame: ServerFrame = Grow(run=message.run, text=message.text, replaces=replaces)
             case End():
                 self._forget(message.session, message.run)
-                frame = Over(
-                    run=message.run, reason=message.reason, text=message.text, reference=message.reference
-                )
+                is_told = message.reference is not None and message.reference in message.text
+                reference = None if is_told else message.reference
+                frame = Over(run=message.run, reason=message.reason, text=message.text, reference=reference)
             case _:
                 assert_never(message)
         self._show(message.session, frame)

@@ -1,9 +1,11 @@
 """One file that holds the data directory, taken while the bot runs, and put back when it does not."""
 
+import lzma
 import os
 import sqlite3
 import tarfile
 import tempfile
+import zlib
 from contextlib import closing
 from pathlib import Path
 
@@ -11,6 +13,8 @@ from bot.errors import StoreError
 from memory.database import DATABASE
 from memory.home import LOCK, Home
 
+ROOM = ".backup-"  # where a backup is put together, or taken apart
+ASIDE = "before-restore-"  # what stood there before a restore
 LEFT_OUT = frozenset({LOCK, "models", DATABASE, f"{DATABASE}-wal", f"{DATABASE}-shm"})
 
 
@@ -30,20 +34,30 @@ def back_up(home: Path, target: Path) -> int:
     if not source.is_file():
         raise StoreError(f"{home} holds no database: has the bot run with this BOT_HOME?")
     try:
-        with tempfile.TemporaryDirectory(dir=target.parent, prefix=".backup-") as room:
+        with tempfile.TemporaryDirectory(dir=target.parent, prefix=ROOM) as room:
             copy = Path(room) / DATABASE
             _copy_database(source, copy)
             packed = Path(room) / "packed"
-            with tarfile.open(packed, "w:gz") as archive:
-                archive.add(copy, DATABASE)
-                for entry in sorted(home.iterdir()):
-                    if entry.name not in LEFT_OUT:
-                        archive.add(entry, entry.name)
+            _pack(home, copy, packed, target)
             packed.chmod(0o600)
             os.replace(packed, target)
     except (OSError, sqlite3.Error) as error:
         raise StoreError(f"{target} can't be written: {error}") from error
     return target.stat().st_size
+
+
+def _pack(home: Path, copy: Path, packed: Path, target: Path) -> None:
+    own = target.resolve()
+
+    def wanted(member: tarfile.TarInfo) -> tarfile.TarInfo | None:
+        is_own = (home / member.name).resolve() == own  # the backup before this one, kept inside `home`
+        return None if is_own or Path(member.name).name.startswith((ROOM, ASIDE)) else member
+
+    with tarfile.open(packed, "w:gz") as archive:
+        archive.add(copy, DATABASE)
+        for entry in sorted(home.iterdir()):
+            if entry.name not in LEFT_OUT:
+                archive.add(entry, entry.name, filter=wanted)
 
 
 def _copy_database(source: Path, copy: Path) -> None:
@@ -63,13 +77,14 @@ def restore(home: Path, archive: Path) -> Path | None:
         HomeInUse: The bot is running on this directory.
         StoreError: The archive is no backup, or its database is damaged; `home` is as it was.
     """
-    with Home(home), tempfile.TemporaryDirectory(dir=home, prefix=".restore-") as room:
+    with Home(home), tempfile.TemporaryDirectory(dir=home, prefix=ROOM) as room:
         fresh = Path(room)
         _unpack(archive, fresh)
         _check(fresh / DATABASE)
         aside = _move_aside(home, skip=fresh.name)
         for entry in fresh.iterdir():
-            entry.rename(home / entry.name)
+            if not _stays(entry.name):
+                entry.rename(home / entry.name)
     return aside
 
 
@@ -77,7 +92,7 @@ def _unpack(archive: Path, target: Path) -> None:
     try:
         with tarfile.open(archive) as packed:
             packed.extractall(target, filter="data")
-    except (OSError, tarfile.TarError) as error:
+    except (OSError, EOFError, zlib.error, lzma.LZMAError, tarfile.TarError) as error:
         raise StoreError(f"{archive} can't be read as a backup: {error}") from error
 
 
@@ -87,20 +102,23 @@ def _check(database: Path) -> None:
     try:
         with closing(sqlite3.connect(database)) as connection:
             (verdict,) = connection.execute("PRAGMA integrity_check").fetchone()
+            connection.execute("SELECT count(*) FROM journal")
     except sqlite3.Error as error:
         verdict = str(error)
     if verdict != "ok":
         raise StoreError(f"the database in the archive is damaged: {verdict}")
 
 
+def _stays(name: str) -> bool:
+    """Whether a restore leaves an entry of `home` alone."""
+    return name in (LOCK, "models") or name.startswith(ASIDE)
+
+
 def _move_aside(home: Path, *, skip: str) -> Path | None:
-    stays = {LOCK, "models", skip}
-    old = [
-        entry for entry in home.iterdir() if entry.name not in stays and not entry.name.startswith("before-")
-    ]
+    old = [entry for entry in home.iterdir() if entry.name != skip and not _stays(entry.name)]
     if not old:
         return None
-    aside = Path(tempfile.mkdtemp(dir=home, prefix="before-restore-"))
+    aside = Path(tempfile.mkdtemp(dir=home, prefix=ASIDE))
     for entry in old:
         entry.rename(aside / entry.name)
     return aside

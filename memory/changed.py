@@ -47,14 +47,14 @@ class AuditPointer:
             lambda db: dict(db.execute("SELECT file, length FROM audit_pointer"))
         )
 
-    async def advance(self, file: str, length: int) -> None:
-        """The file has this many bytes now."""
+    async def advance(self, file: str, count: int) -> None:
+        """So many bytes more were written to the file."""
 
         def job(db: sqlite3.Connection) -> None:
             db.execute(
                 "INSERT INTO audit_pointer (file, length) VALUES (?, ?)"
-                " ON CONFLICT (file) DO UPDATE SET length = excluded.length",
-                (file, length),
+                " ON CONFLICT (file) DO UPDATE SET length = length + excluded.length",
+                (file, count),
             )
 
         await self._database.write(job)

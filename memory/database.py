@@ -2,6 +2,7 @@
 
 import re
 import sqlite3
+from contextlib import closing
 from importlib.resources import files
 from pathlib import Path
 from types import TracebackType
@@ -69,14 +70,16 @@ class Database:
 
     async def __aenter__(self) -> Self:
         try:
-            connection = self._connect()
-            migrate(connection)
-            connection.close()
-        except sqlite3.Error as error:
-            raise StoreError(f"{self._path} can't be opened: {error}; is it a backup to restore?") from error
-        self._path.chmod(0o600)
-        self._writer = Worker(self._connect, name="store writer", commits=True)
-        self._reader = Worker(self._connect, name="store reader", commits=False)
+            with closing(self._connect()) as connection:
+                migrate(connection)
+            self._path.chmod(0o600)
+            writer, reader = self._connect(), self._connect()
+        except (sqlite3.Error, OSError) as error:
+            raise StoreError(
+                f"{self._path} can't be opened: {error}; is there a backup to restore?"
+            ) from error
+        self._writer = Worker(writer, name="store writer", commits=True)
+        self._reader = Worker(reader, name="store reader", commits=False)
         return self
 
     async def __aexit__(

@@ -13,6 +13,7 @@ from bot.errors import HomeInUse
 from bot.messages import Frozen
 
 LOCK = "lock"
+HOLDER_BYTES = 512  # the note about the holder, filled up with blanks
 
 
 class Holder(Frozen, frozen=True, kw_only=True):
@@ -62,8 +63,7 @@ class Home:
         if self._file is None:
             raise HomeInUse(f"{self._path} is not ours to announce: enter it first")
         text = msgspec.json.encode(Holder(pid=os.getpid(), url=url))
-        os.ftruncate(self._file, 0)
-        os.pwrite(self._file, text, 0)
+        os.pwrite(self._file, text.ljust(HOLDER_BYTES), 0)  # in one go: who reads sees the old or the new
 
 
 def read_holder(path: Path) -> Holder | None:

@@ -43,8 +43,11 @@ class Journal:
     def __init__(self, database: Database) -> None:
         self._database = database
 
-    async def accept(self, message: InboundMessage, *, is_control: bool = False) -> Accepted:
+    async def accept(
+        self, message: InboundMessage, *, is_control: bool = False, history: int | None = None
+    ) -> Accepted:
         """See the protocol."""
+        state = "done" if is_control else "queued"
         encoded = b"" if is_control else encoder.encode(message)
 
         def job(db: sqlite3.Connection) -> Accepted:
@@ -52,40 +55,19 @@ class Journal:
             added = db.execute(
                 "INSERT INTO journal (run, dedupe_key, session, state, message, accepted_at)"
                 " VALUES (?, ?, ?, ?, ?, ?) ON CONFLICT (dedupe_key) DO NOTHING",
-                (
-                    message.run,
-                    message.dedupe_key,
-                    session,
-                    "done" if is_control else "queued",
-                    encoded,
-                    time.time(),
-                ),
+                (message.run, message.dedupe_key, session, state, encoded, time.time()),
             )
-            return Accepted(is_new=added.rowcount == 1, session=session)
+            if added.rowcount != 1:
+                return Accepted(is_new=False, session=session)
+            begins = history is not None and session == message.session
+            begun = _begin(db, message, attempts=0, history=history or 0) if begins else None
+            return Accepted(is_new=True, session=session, begun=begun)
 
         return await self._database.write(job)
 
     async def begin(self, message: InboundMessage, *, attempts: int, history: int) -> Begun:
         """See the protocol."""
-
-        def job(db: sqlite3.Connection) -> Begun:
-            taken = db.execute(
-                "UPDATE journal SET state = 'running', attempts = attempts + 1, started_at = ?"
-                " WHERE run = ? AND attempts = ? AND state = 'queued'",
-                (time.time(), message.run, attempts),
-            )
-            if taken.rowcount != 1:
-                raise Fenced(f"run {message.run} is not waiting for attempt {attempts + 1}")
-            number, turns = _place_user_line(db, message, is_first=attempts == 0)
-            rows = db.execute(
-                f"SELECT {LINE} FROM messages WHERE session = ? AND number < ? AND in_context = 1"
-                " ORDER BY number DESC LIMIT ?",
-                (message.session, number, history),
-            ).fetchall()
-            lines = tuple(line_from(row) for row in reversed(rows))
-            return Begun(attempt=attempts + 1, turns=turns, history=lines)
-
-        return await self._database.write(job)
+        return await self._database.write(lambda db: _begin(db, message, attempts=attempts, history=history))
 
     async def finish(self, end: End, record: TurnRecord, *, speaker: str, has_outbox: bool) -> None:
         """See the protocol."""
@@ -96,7 +78,7 @@ class Journal:
                 number, _ = count_line(db, end.session, in_context=True)
                 add_line(db, end.session, _answer_line(end, number, speaker))
             _add_turn(db, end, record)
-            if has_outbox and end.reason != "silent":
+            if has_outbox and end.text and end.reason != "silent":
                 _put_in_outbox(db, end)
 
         await self._database.write(job)
@@ -203,6 +185,11 @@ class Journal:
             if row is None:
                 raise StoreError(f"no parked message has the id {run!r}: `python -m bot journal` lists them")
             blob, session, attempts = row
+            for table in (
+                "outbox",
+                "deliveries",
+            ):  # the answer to come is a new one, not the note that is void
+                db.execute(f"DELETE FROM {table} WHERE run = ?", (run,))
             return Pending(message=_message(blob, session), attempts=attempts)
 
         return await self._database.write(job)
@@ -217,6 +204,24 @@ def _message(blob: bytes, session: SessionKey) -> InboundMessage:
     """Decode a journaled message; its session is the one the aliases gave when it was accepted."""
     message = decode_inbound(blob)
     return message if message.session == session else replace(message, session=session)
+
+
+def _begin(db: sqlite3.Connection, message: InboundMessage, *, attempts: int, history: int) -> Begun:
+    taken = db.execute(
+        "UPDATE journal SET state = 'running', attempts = attempts + 1, started_at = ?"
+        " WHERE run = ? AND attempts = ? AND state = 'queued'",
+        (time.time(), message.run, attempts),
+    )
+    if taken.rowcount != 1:
+        raise Fenced(f"run {message.run} is not waiting for attempt {attempts + 1}")
+    number, turns = _place_user_line(db, message, is_first=attempts == 0)
+    rows = db.execute(
+        f"SELECT {LINE} FROM messages WHERE session = ? AND number < ? AND in_context = 1"
+        " ORDER BY number DESC LIMIT ?",
+        (message.session, number, history),
+    ).fetchall()
+    lines = tuple(line_from(row) for row in reversed(rows))
+    return Begun(attempt=attempts + 1, turns=turns, history=lines)
 
 
 def _place_user_line(db: sqlite3.Connection, message: InboundMessage, *, is_first: bool) -> tuple[int, int]:
@@ -237,8 +242,10 @@ def _place_user_line(db: sqlite3.Connection, message: InboundMessage, *, is_firs
 
 def _add_exchange(db: sqlite3.Connection, message: InboundMessage, end: End, speaker: str) -> None:
     """Add a message and its reply for people to see; the model never gets them."""
-    number, _ = count_line(db, message.session, in_context=False)
-    add_line(db, message.session, user_line(message, number, in_context=False))
+    said = db.execute("SELECT 1 FROM messages WHERE run = ? AND role = 'user'", (message.run,))
+    if said.fetchone() is None:  # an attempt that was given back has put it there
+        number, _ = count_line(db, message.session, in_context=False)
+        add_line(db, message.session, user_line(message, number, in_context=False))
     number, _ = count_line(db, message.session, in_context=False)
     add_line(db, message.session, _answer_line(end, number, speaker, in_context=False))
 

@@ -23,7 +23,11 @@ class ToolLedger:
             added = db.execute(
                 "INSERT INTO tool_calls (run, call_id, attempt, name, arguments, state, started_at)"
                 " SELECT run, ?, attempts, ?, ?, 'running', ? FROM journal"
-                " WHERE run = ? AND attempts = ? AND state = 'running'",
+                " WHERE run = ? AND attempts = ? AND state = 'running'"
+                # some servers give every call of a turn the same id
+                " ON CONFLICT (run, attempt, call_id) DO UPDATE SET name = excluded.name,"
+                " arguments = excluded.arguments, state = 'running', result = NULL,"
+                " started_at = excluded.started_at, ended_at = NULL",
                 (call.id, call.function.name, call.function.arguments, time.time(), run, attempt),
             )
             if added.rowcount != 1:

@@ -1,6 +1,7 @@
 """A thread that owns one database connection and works for the event loop."""
 
 import asyncio
+import logging
 import sqlite3
 import threading
 from collections.abc import Callable
@@ -8,6 +9,8 @@ from queue import Empty, SimpleQueue
 from typing import Generic, TypeAlias, TypeVar
 
 from bot.errors import BotError, StoreError
+
+log = logging.getLogger(__name__)
 
 Result = TypeVar("Result")
 Job: TypeAlias = Callable[[sqlite3.Connection], Result]
@@ -35,9 +38,13 @@ class _Task(Generic[Result]):
         except BotError as error:
             self.error = error
         except Exception as error:  # noqa: BLE001 - the one place where a job begins; its caller gets the error
-            self.error = StoreError(f"the store failed: {error}")
-            self.error.__cause__ = error
+            self.fail(error)
         return self.error is None
+
+    def fail(self, cause: Exception) -> None:
+        """The store broke down under the job."""
+        self.error = StoreError(f"the store failed: {cause}")
+        self.error.__cause__ = cause
 
     def settle(self) -> None:
         """Hand the outcome to the caller, in the event loop's thread."""
@@ -56,11 +63,13 @@ class Worker:
     before the commit. A job that raises takes back only its own writes; so a job has to be repeatable.
     """
 
-    def __init__(self, connect: Callable[[], sqlite3.Connection], *, name: str, commits: bool) -> None:
-        self._connect = connect
+    def __init__(
+        self, connection: sqlite3.Connection, *, name: str, commits: bool, max_pending: int = MAX_PENDING
+    ) -> None:
+        self._connection = connection
         self._commits = commits
         self._queue: SimpleQueue[_Task[object] | None] = SimpleQueue()
-        self._slots = asyncio.Semaphore(MAX_PENDING)
+        self._slots = asyncio.Semaphore(max_pending)
         self._loop = asyncio.get_running_loop()
         self._thread = threading.Thread(target=self._work, name=name, daemon=True)
         self._is_open = True
@@ -74,10 +83,13 @@ class Worker:
         """
         if not self._is_open:
             raise StoreError("the store is closed")
-        async with self._slots:
-            future: asyncio.Future[Result] = self._loop.create_future()
-            self._queue.put(_Task(job, future))  # type: ignore[arg-type]  # a queue of all kinds of results
-            return await future
+        await self._slots.acquire()
+        if not self._is_open:  # it was closed while this caller waited for a slot
+            self._slots.release()
+            raise StoreError("the store is closed")
+        future: asyncio.Future[Result] = self._loop.create_future()
+        self._queue.put(_Task(job, future))  # type: ignore[arg-type]  # a queue of all kinds of results
+        return await future
 
     async def close(self) -> None:
         """Finish what waits, then close the connection."""
@@ -86,14 +98,13 @@ class Worker:
         await asyncio.to_thread(self._thread.join)
 
     def _work(self) -> None:
-        connection = self._connect()
         go_on = True
         while go_on:
             batch, go_on = self._next_batch()
             if batch:
-                (self._run_committed if self._commits else _run_each)(connection, batch)
-                self._loop.call_soon_threadsafe(_settle, batch)
-        connection.close()
+                (self._run_committed if self._commits else _run_each)(self._connection, batch)
+                self._loop.call_soon_threadsafe(self._settle, batch)
+        self._connection.close()
 
     def _next_batch(self) -> tuple[list["_Task[object]"], bool]:
         """Everything that waits, at least one; and whether more may come."""
@@ -108,6 +119,11 @@ class Worker:
             except Empty:
                 return batch, True
         return batch, False
+
+    def _settle(self, batch: list["_Task[object]"]) -> None:
+        for task in batch:
+            task.settle()
+            self._slots.release()  # not before: a cancelled caller's job still takes up room
 
     def _run_committed(self, connection: sqlite3.Connection, batch: list["_Task[object]"]) -> None:
         if _run_in_transaction(connection, batch) or len(batch) == 1:
@@ -128,16 +144,17 @@ def _run_in_transaction(connection: sqlite3.Connection, batch: list["_Task[objec
         if all(task.run(connection) for task in batch):
             connection.execute("COMMIT")
             return True
-        connection.execute("ROLLBACK")
     except sqlite3.Error as error:  # the disk is full, the file is gone: nothing of the batch is safe
-        failure = StoreError(f"the store failed: {error}")
         for task in batch:
-            task.error = failure
-        if connection.in_transaction:
-            connection.execute("ROLLBACK")
+            task.fail(error)
+    _roll_back(connection)
     return False
 
 
-def _settle(batch: list["_Task[object]"]) -> None:
-    for task in batch:
-        task.settle()
+def _roll_back(connection: sqlite3.Connection) -> None:
+    """Leave the transaction, unless SQLite did so itself (it does when the disk is full)."""
+    try:
+        if connection.in_transaction:
+            connection.execute("ROLLBACK")
+    except sqlite3.Error as error:  # every following write fails too, and says so to its caller
+        log.error("store can't roll back", extra={"cause": str(error)})

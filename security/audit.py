@@ -17,11 +17,11 @@ log = logging.getLogger(__name__)
 
 
 class Pointer(Protocol):
-    """Remembers how long each file is, outside of the file."""
+    """Counts the bytes written to each file, outside of the file: what is cut off stays missing."""
 
     async def lengths(self) -> dict[str, int]: ...
 
-    async def advance(self, file: str, length: int) -> None: ...
+    async def advance(self, file: str, count: int) -> None: ...
 
 
 class Line(AuditEvent, frozen=True, kw_only=True, omit_defaults=False):
@@ -46,19 +46,22 @@ class AuditLog:
         file = f"{now:%Y-%m}.jsonl"
         try:
             async with self._turn:
-                length = await asyncio.to_thread(self._append, file, encoder.encode(line) + b"\n")
-                await self._pointer.advance(file, length)
+                encoded = encoder.encode(line) + b"\n"
+                await asyncio.to_thread(self._append, file, encoded)
+                await self._pointer.advance(file, len(encoded))
         except (OSError, StoreError) as error:
             log.critical(
                 "audit line lost", extra={"action": event.action, "status": event.status, "cause": str(error)}
             )
 
-    def _append(self, file: str, line: bytes) -> int:
+    def _append(self, file: str, line: bytes) -> None:
         self._directory.mkdir(mode=0o700, exist_ok=True)
         descriptor = os.open(self._directory / file, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
         try:
-            os.write(descriptor, line)
-            return os.fstat(descriptor).st_size
+            written = os.write(descriptor, line)
+            if written < len(line):  # take the half line back, so that the next one is not spoilt by it
+                os.ftruncate(descriptor, os.fstat(descriptor).st_size - written)
+                raise OSError(f"only {written} of {len(line)} bytes could be written")
         finally:
             os.close(descriptor)
 

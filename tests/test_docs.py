@@ -64,7 +64,9 @@ def test_every_link_of_a_document_leads_somewhere(document: Path) -> None:
 
 def test_every_make_target_of_the_readme_exists() -> None:
     makefile = (ROOT / "Makefile").read_text("utf-8")
-    for target in set(re.findall(r"`make ([a-z]+)`", README)) | set(re.findall(r"^make ([a-z]+)$", README, re.M)):
+    for target in set(re.findall(r"`make ([a-z]+)`", README)) | set(
+        re.findall(r"^make ([a-z]+)$", README, re.M)
+    ):
         assert re.search(rf"^{target}:", makefile, re.M), target
 
 
@@ -74,7 +76,11 @@ def test_the_python_example_of_the_readme_passes_the_type_checker(tmp_path: Path
     file.write_text(example, "utf-8")
 
     checked = subprocess.run(
-        [sys.executable, "-m", "mypy", "--strict", str(file)], cwd=ROOT, capture_output=True, text=True, check=False
+        [sys.executable, "-m", "mypy", "--strict", str(file)],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        check=False,
     )
 
     assert checked.returncode == 0, checked.stdout

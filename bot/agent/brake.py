@@ -2,6 +2,7 @@
 
 import asyncio
 import logging
+import time
 from collections.abc import Collection
 
 from msgspec.structs import replace
@@ -11,10 +12,10 @@ from bot.agent.control import ADMINS_ONLY, CANCELLED, NOTHING_RUNS, Kill, is_adm
 from bot.agent.lanes import Lane, Lanes
 from bot.agent.publishing import Publisher, end_of
 from bot.agent.run import Outcome
-from bot.agent.store import Journal
+from bot.agent.store import Journal, Pending, TurnRecord
 from bot.bus import Bus, Receipt
 from bot.errors import StoreError
-from bot.messages import InboundMessage, Killed
+from bot.messages import End, InboundMessage, Killed
 
 log = logging.getLogger(__name__)
 
@@ -95,7 +96,7 @@ class Brake:
         elif run is None:
             dropped = [lane.waiting.popleft()]  # it has no slot yet, but it is what the person means
         for pending in dropped:
-            await self._drop(pending.message)
+            await self._drop(pending)
         if run is not None and saved is not None:
             self._bus.emit(Killed(session=run.session, run=run.id, by=message.sender.id))
             await asyncio.wait({saved}, timeout=SAVE_SECONDS)
@@ -103,19 +104,25 @@ class Brake:
             return NOTHING_RUNS, "no_active_run"
         return f"{CANCELLED}{_count_dropped(len(dropped)) if kill.waiting else ''}", "cancelled"
 
-    async def _drop(self, message: InboundMessage) -> None:
-        end = end_of(message, 1, Outcome(reason="killed", text=DROPPED), seq=1)
-        await self._journal.cancel(message, end, speaker=self._name)
+    async def _drop(self, pending: Pending) -> None:
+        end = end_of(pending.message, pending.attempts + 1, Outcome(reason="killed", text=DROPPED), seq=1)
+        if pending.begun is None:
+            await self._journal.cancel(pending.message, end, speaker=self._name)
+        else:
+            now = time.time()
+            record = TurnRecord(started_at=now, ended_at=now)
+            await self._journal.finish(end, record, speaker=self._name, has_outbox=self._has_outbox(end))
         self._publisher.end(end)
+
+    def _has_outbox(self, end: End) -> bool:
+        return end.address.channel not in self._live_channels
 
     async def _confirm(self, message: InboundMessage, reply: str) -> None:
         """Answer a control command at once; the history gets it for people to read."""
         end = end_of(message, 1, Outcome(reason="done", text=reply), seq=1)
         self._publisher.end(end)
         try:
-            await self._journal.note(
-                message, end, speaker=self._name, has_outbox=end.address.channel not in self._live_channels
-            )
+            await self._journal.note(message, end, speaker=self._name, has_outbox=self._has_outbox(end))
         except StoreError as error:
             log.error("control reply not kept", extra={"cause": str(error)})
 

@@ -56,18 +56,20 @@ def sanitise(messages: Sequence[PromptMessage]) -> list[PromptMessage]:
     """Make the order of tool calls and results one that every server accepts.
 
     Results whose call is gone are dropped; a call that lacks a result goes, with those it has; the results
-    of a call stand right behind it.
+    of a call stand right behind it. A result belongs to the last call before it that has its id.
     """
-    results = {message.tool_call_id: message for message in messages if message.role == "tool"}
-    kept: list[PromptMessage] = []
+    blocks: list[tuple[PromptMessage, dict[str, PromptMessage | None]]] = []
+    latest: dict[str | None, dict[str, PromptMessage | None]] = {}
     for message in messages:
-        if message.role == "tool":
-            continue
-        if not message.tool_calls:
-            kept.append(message)
-            continue
-        answers = [results.get(call.id) for call in message.tool_calls]
-        found = [answer for answer in answers if answer is not None]
+        if message.role != "tool":
+            answers: dict[str, PromptMessage | None] = {call.id: None for call in message.tool_calls}
+            blocks.append((message, answers))
+            latest |= dict.fromkeys(answers, answers)
+        elif (id_ := message.tool_call_id) is not None and latest.get(id_, {}).get(id_, message) is None:
+            latest[id_][id_] = message
+    kept: list[PromptMessage] = []
+    for message, answers in blocks:
+        found = [answer for answer in answers.values() if answer is not None]
         if len(found) == len(answers):
             kept += [message, *found]
     return kept

@@ -69,6 +69,10 @@ class Lanes:
         """The lane of a session, if it has work."""
         return self._lanes.get(session)
 
+    def can_start(self, session: SessionKey) -> bool:
+        """Whether a message put now would begin at once."""
+        return self._is_open and session not in self._lanes and not self._slots.locked()
+
     def put(self, pending: Pending) -> None:
         """Add a message to its session's lane; the order of the calls is the order of the turns."""
         session = pending.message.session

@@ -17,7 +17,7 @@ from bot.agent.lanes import Lane, Lanes
 from bot.agent.publishing import Publisher, end_of
 from bot.agent.run import Outcome, Run, failure
 from bot.agent.seams import Learner
-from bot.agent.store import Journal, Pending, TurnRecord
+from bot.agent.store import Accepted, Journal, Pending, TurnRecord
 from bot.agent.turn import Tally, Turn
 from bot.bus import Bus, Receipt
 from bot.errors import Fenced, StoreError
@@ -26,6 +26,7 @@ from bot.messages import (
     AgentStart,
     End,
     InboundMessage,
+    SessionKey,
 )
 from bot.telemetry import turn_context
 
@@ -51,6 +52,7 @@ class LoopSettings:
     max_crashes: int
     shutdown_grace: float
     live_channels: Collection[str]
+    history: int
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -99,6 +101,7 @@ class AgentLoop:
             admins=settings.admins,
             live_channels=settings.live_channels,
         )
+        self._arriving: set[SessionKey] = set()  # sessions whose first message is being journaled
         self._is_draining = False
         self._turns: set[asyncio.Task[None]] = set()  # not in the group: it would wait for one that hangs
 
@@ -131,6 +134,9 @@ class AgentLoop:
         for lane in self._lanes:
             if lane.running is not None:
                 lane.running.give_back()
+            for pending in lane.waiting:
+                if pending.begun is not None:
+                    await self._journal.requeue(pending.message.run, pending.begun.attempt)
         await self._wait_for_lanes(COMMIT_SECONDS)
 
     def _spawn_turn(self, turn: Coroutine[None, None, None]) -> asyncio.Task[None]:
@@ -183,15 +189,29 @@ class AgentLoop:
         if lane is not None and len(lane.waiting) >= self._settings.max_waiting:
             self._say(message, FULL.format(waiting=len(lane.waiting)))
             return Receipt.REFUSED
-        accepted = await self._journal.accept(message)
+        accepted = await self._journal_once(message)
         if not accepted.is_new:
             return Receipt.DUPLICATE
         if accepted.session != message.session:
             message = replace(message, session=accepted.session)
         self._publisher.show(message)
+        pending = Pending(message=message, attempts=0, begun=accepted.begun)
         if not self._is_draining:
-            self._lanes.put(Pending(message=message, attempts=0))
+            self._lanes.put(pending)
+        elif pending.begun is not None:
+            await self._journal.requeue(message.run, pending.begun.attempt)
         return Receipt.ACCEPTED
+
+    async def _journal_once(self, message: InboundMessage) -> Accepted:
+        """Accept a message; where its session is idle, the same commit begins its turn."""
+        session = message.session
+        if session in self._arriving or not self._lanes.can_start(session):
+            return await self._journal.accept(message)
+        self._arriving.add(session)
+        try:
+            return await self._journal.accept(message, history=self._settings.history)
+        finally:
+            self._arriving.discard(session)
 
     def retry(self, pending: Pending) -> None:
         """Run a message that was parked."""
@@ -215,7 +235,7 @@ class AgentLoop:
 
     async def _work(self, pending: Pending, lane: Lane) -> None:
         """Do one turn, and end it exactly once; this is where the errors of a turn stop."""
-        run = Run(pending.message, self._bus, attempt=pending.attempts + 1)
+        run = Run(pending, self._bus)
         lane.start(run)
         with turn_context(run.session, run.id):
             self._bus.emit(AgentStart(session=run.session, run=run.id, attempt=run.attempt))

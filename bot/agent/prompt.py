@@ -34,7 +34,7 @@ REMINDER = """\
 However long this conversation has become, you are still the one described in <identity>. Keep its
 personality, its tone and its way of speaking."""
 
-MAX_COMPACT_IDENTITY = 600  # characters; keeps the whole prompt of a small model below 300 tokens
+MAX_COMPACT_IDENTITY = 150  # tokens; keeps the whole prompt of a small model below 300
 COMPACT_HISTORY = 400  # tokens of history for a small model; more would delay its first token
 
 
@@ -73,7 +73,10 @@ class PromptBuilder:
         texts = await self._workspace.texts()
         extra = (heartbeat if message.trigger is Trigger.HEARTBEAT else "", ephemeral)
         system = self._system(message.address, texts, profile, extra, is_long=begun.turns >= REMIND_AT)
-        room = min(self._max_tokens, profile.window - profile.max_output - estimate_tokens(system))
+        spent = estimate_tokens(system) + sum(
+            estimate_tokens(part.content) for part in _newest(message, True)
+        )
+        room = min(self._max_tokens, profile.window - profile.max_output - spent)
         lines = without_repeat(begun.history, message)
         if profile.compact:
             room = min(room, COMPACT_HISTORY)
@@ -117,12 +120,21 @@ class PromptBuilder:
         return "\n\n".join(part for part in head if part), f"<identity>\n{identity}\n</identity>"
 
     def _compact(self, texts: WorkspaceTexts) -> tuple[str, str]:
-        return COMPACT.format(name=self._name), texts.identity[:MAX_COMPACT_IDENTITY]
+        return COMPACT.format(name=self._name), _cut_to_tokens(texts.identity)
+
+
+def _cut_to_tokens(text: str) -> str:
+    """As much of an identity as a small model gets."""
+    while (tokens := estimate_tokens(text)) > MAX_COMPACT_IDENTITY:
+        text = text[: min(len(text) - 1, len(text) * MAX_COMPACT_IDENTITY // tokens)]
+    return text
 
 
 def without_repeat(history: tuple[StoredMessage, ...], message: InboundMessage) -> tuple[StoredMessage, ...]:
     """Leave out a last line that says the same as the message: the model would read it twice."""
-    if history and history[-1].role == "user" and history[-1].text == message.text:
+    speaker = message.sender.name or message.sender.id
+    last = history[-1] if history else None
+    if last is not None and (last.role, last.speaker, last.text) == ("user", speaker, message.text):
         return history[:-1]
     return history
 

@@ -5,8 +5,9 @@ import logging
 import time
 from collections.abc import Callable, Coroutine
 
+from bot.agent.store import Pending
 from bot.bus import Bus
-from bot.messages import Chunk, EndReason, Frozen, InboundMessage, LongRunning, RunId, SessionKey, new_id
+from bot.messages import Chunk, EndReason, Frozen, LongRunning, RunId, SessionKey, new_id
 
 log = logging.getLogger(__name__)
 
@@ -35,9 +36,10 @@ class Run:
     moment on nothing of the turn is published, even if its task is slow to die.
     """
 
-    def __init__(self, message: InboundMessage, bus: Bus, *, attempt: int) -> None:
-        self.message = message
-        self.attempt = attempt
+    def __init__(self, pending: Pending, bus: Bus) -> None:
+        self.message = pending.message
+        self.attempt = pending.attempts + 1
+        self.begun = pending.begun
         self.started_at = time.time()
         self.first_chunk_at: float | None = None
         self.stage = "waiting"

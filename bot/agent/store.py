@@ -6,18 +6,6 @@ from bot.messages import End, Frozen, InboundMessage, RunId, SessionKey, StoredM
 from bot.models.base import ToolCall
 
 
-class Accepted(Frozen, frozen=True, kw_only=True):
-    """What the journal made of a message.
-
-    Attributes:
-        is_new: False for a message that had been accepted before.
-        session: Where it belongs, aliases followed.
-    """
-
-    is_new: bool
-    session: SessionKey
-
-
 class Begun(Frozen, frozen=True, kw_only=True):
     """A turn that has become this process's to run.
 
@@ -30,6 +18,20 @@ class Begun(Frozen, frozen=True, kw_only=True):
     attempt: int
     turns: int
     history: tuple[StoredMessage, ...]
+
+
+class Accepted(Frozen, frozen=True, kw_only=True):
+    """What the journal made of a message.
+
+    Attributes:
+        is_new: False for a message that had been accepted before.
+        session: Where it belongs, aliases followed.
+        begun: Its turn, where that was begun by the same commit.
+    """
+
+    is_new: bool
+    session: SessionKey
+    begun: Begun | None = None
 
 
 class TurnRecord(Frozen, frozen=True, kw_only=True):
@@ -45,10 +47,11 @@ class TurnRecord(Frozen, frozen=True, kw_only=True):
 
 
 class Pending(Frozen, frozen=True, kw_only=True):
-    """An accepted message that is not answered yet."""
+    """An accepted message that is not answered yet; `begun` where its next attempt is begun already."""
 
     message: InboundMessage
     attempts: int
+    begun: Begun | None = None
 
 
 class Recovery(Frozen, frozen=True, kw_only=True):
@@ -64,8 +67,16 @@ class Journal(Protocol):
     Methods that name an attempt raise `Fenced` when the run has gone on under another one.
     """
 
-    async def accept(self, message: InboundMessage, *, is_control: bool = False) -> Accepted:
-        """Write a message down once; a control command is done as soon as it is written."""
+    async def accept(
+        self, message: InboundMessage, *, is_control: bool = False, history: int | None = None
+    ) -> Accepted:
+        """Write a message down once.
+
+        Args:
+            is_control: A control command, which is done as soon as it is written.
+            history: Begin the turn at once, as `begin` does, unless an alias leads elsewhere: one commit less
+                for a session that is idle.
+        """
 
     async def begin(self, message: InboundMessage, *, attempts: int, history: int) -> Begun:
         """Take the run: count the attempt, put the message into the history, read what came before it.

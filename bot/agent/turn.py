@@ -91,6 +91,8 @@ class Turn:
         return await self._converse(run, backend, prompt, tally)
 
     async def _begin(self, run: Run) -> Begun:
+        if run.begun is not None:  # by the commit that accepted the message
+            return run.begun
         run.enter("store", STORE_SECONDS)
         return await self._journal.begin(run.message, attempts=run.attempt - 1, history=self._history)
 

@@ -12,7 +12,7 @@ from typing import Self
 log = logging.getLogger(__name__)
 
 MAX_LAG = 0.25  # seconds that the event loop may stand still before it is told
-BEAT = 0.1  # seconds between two looks
+BEAT = 0.1  # seconds between two signs of life
 
 
 class LagGuard:
@@ -47,10 +47,13 @@ class LagGuard:
     def _watch(self) -> None:
         """Runs in the thread; tells once a blockage, as soon as it is longer than allowed."""
         told = 0.0
-        while not self._stop.wait(BEAT):
+        wait = BEAT
+        while not self._stop.wait(wait):
             beat = self._beat_at
             lag = time.monotonic() - beat - BEAT
-            if lag > self._max_lag and beat != told:
+            left = self._max_lag - lag
+            wait = left if left > 0 else BEAT  # look again just when it is too long, or at the next beat
+            if lag >= self._max_lag and beat != told:
                 told = beat
                 frame = sys._current_frames().get(self._thread_id)
                 log.warning("event loop blocked", extra={"seconds": round(lag, 3), "stack": _stack(frame)})

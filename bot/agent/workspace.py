@@ -1,10 +1,14 @@
 """The operator's files that go into every prompt, read again only when they change."""
 
 import asyncio
+import logging
 import time
+from collections.abc import Callable
 from pathlib import Path
 
 from bot.messages import Frozen
+
+log = logging.getLogger(__name__)
 
 INSTRUCTIONS = ("AGENTS.md", "USER.md")
 IDENTITY = ("SOUL.md", "IDENTITY.md")
@@ -23,17 +27,18 @@ class WorkspaceTexts(Frozen, frozen=True, kw_only=True):
 class Workspace:
     """Keeps the texts, and looks for changes at most once a second, in a thread."""
 
-    def __init__(self, directory: Path) -> None:
+    def __init__(self, directory: Path, *, clock: Callable[[], float] = time.monotonic) -> None:
         self.directory = directory
+        self._clock = clock
         self._texts = WorkspaceTexts()
         self._seen: tuple[tuple[str, int, int], ...] | None = None
-        self._fresh_until = 0.0
+        self._fresh_until = float("-inf")
 
     async def texts(self) -> WorkspaceTexts:
         """The texts of the files as they are now, or were within the last second."""
-        if time.monotonic() >= self._fresh_until:
+        if self._clock() >= self._fresh_until:
             await asyncio.to_thread(self._refresh)
-            self._fresh_until = time.monotonic() + FRESH
+            self._fresh_until = self._clock() + FRESH
         return self._texts
 
     def _refresh(self) -> None:
@@ -63,9 +68,11 @@ def _stamp(path: Path) -> tuple[str, int, int]:
 
 def _read(path: Path, limit: int) -> str:
     """The text of a file, or as much of it as may be shown, and then a word about the cut."""
-    if not path.is_file():
+    try:
+        text = path.read_text("utf-8", errors="replace").strip() if path.is_file() else ""
+    except OSError as error:
+        log.warning("workspace file not read", extra={"file": path.name, "cause": str(error)})
         return ""
-    text = path.read_text("utf-8", errors="replace").strip()
     if len(text) <= limit:
         return text
     return f"{text[:limit]}\n[… cut: {limit:,} of {len(text):,} characters are shown]"

@@ -124,6 +124,7 @@ class TurnInput(Frozen, frozen=True, kw_only=True):
         messages: The prompt, system message first, the person's message last.
         prompt_tokens: Our estimate of what `messages` take.
         model: Overrides the model of the settings, for this session.
+        deadline: When the turn has to be over, on the clock of `time.monotonic`.
     """
 
     session: SessionKey
@@ -132,6 +133,7 @@ class TurnInput(Frozen, frozen=True, kw_only=True):
     prompt_tokens: int
     tools: Tools
     model: str | None = None
+    deadline: float | None = None
 
 
 class AgentBackend(Protocol):

@@ -83,9 +83,11 @@ class OutboundMailbox(_Mailbox[OutboundMessage]):
     def put(self, message: OutboundMessage) -> None:
         """Add a message; never waits."""
         waiting = self._runs.get(message.run)
+        if is_void(message, waiting):
+            return
         if isinstance(message, End):
             self._runs[message.run] = message
-        elif not isinstance(waiting, list):
+        elif not isinstance(waiting, list) or message.attempt > waiting[-1].attempt:
             self._runs[message.run] = [message]
         else:
             waiting.append(message)
@@ -95,6 +97,11 @@ class OutboundMailbox(_Mailbox[OutboundMessage]):
             del self._runs[next(iter(self._runs))]
         if self._waiter is not None:
             self._wake()
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether nothing waits."""
+        return not self._runs
 
     def take(self) -> OutboundMessage | None:
         """The next merged chunk or end, if there is one now."""
@@ -131,19 +138,26 @@ class EventMailbox(_Mailbox[SystemEvent | Missed]):
         return self._events.popleft() if self._events else None
 
 
+def is_void(message: OutboundMessage, waiting: list[Chunk] | End | None) -> bool:
+    """Whether what waits of the run leaves nothing for a message to say.
+
+    A lower attempt lost the run; and nothing follows an end but a higher attempt (a parked message that is
+    tried again).
+    """
+    if waiting is None:
+        return False
+    if isinstance(waiting, End):
+        return message.attempt <= waiting.attempt
+    return message.attempt < waiting[-1].attempt
+
+
 def join_chunks(chunks: list[Chunk]) -> Chunk:
-    """Join chunks of one run, oldest first, into one that shows the same on the screen."""
+    """Join chunks of one attempt, oldest first, into one that shows the same on the screen."""
     if len(chunks) == 1:
         return chunks[0]
-    newest = chunks[-1].attempt
-    start = 0
-    for index, chunk in enumerate(chunks):
-        if chunk.replaces or (index and chunk.attempt > chunks[index - 1].attempt):
-            start = index
-    kept = chunks[start:]
-    replaces = start > 0 or kept[0].replaces
-    text = "".join(chunk.text for chunk in kept)
-    return msgspec.structs.replace(chunks[-1], text=text, replaces=replaces, attempt=newest)
+    start = max((index for index, chunk in enumerate(chunks) if chunk.replaces), default=0)
+    text = "".join(chunk.text for chunk in chunks[start:])
+    return msgspec.structs.replace(chunks[-1], text=text, replaces=chunks[start].replaces)
 
 
 class LocalBus:

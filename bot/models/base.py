@@ -1,7 +1,7 @@
 """What a model client takes and gives, whatever server is behind it."""
 
-from collections.abc import AsyncIterator
-from typing import Literal, Protocol, TypeAlias
+from collections.abc import AsyncGenerator
+from typing import Literal, Protocol, TypeAlias, runtime_checkable
 
 from bot.messages import Frozen
 
@@ -62,12 +62,14 @@ class ModelRequest(Frozen, frozen=True, kw_only=True):
         model: The server's name for the model.
         messages: The prompt, oldest first.
         max_completion_tokens: What is left of the window for the answer.
+        deadline: When the answer is of no use any more, on the clock of `time.monotonic`.
     """
 
     model: str
     messages: tuple[PromptMessage, ...]
     max_completion_tokens: int
     tools: tuple[ToolSchema, ...] = ()
+    deadline: float | None = None
 
 
 class TextDelta(Frozen, frozen=True, kw_only=True):
@@ -137,8 +139,8 @@ class ModelClient(Protocol):
     def profile(self) -> ModelProfile:
         """The model's limits."""
 
-    def stream(self, request: ModelRequest) -> AsyncIterator[ModelEvent]:
-        """Sample once; the last event is a `Finish`.
+    def stream(self, request: ModelRequest) -> AsyncGenerator[ModelEvent, None]:
+        """Sample once; the last event is a `Finish`. Who stops before it closes the generator.
 
         Raises:
             ModelUnavailable: Worth another try.
@@ -147,3 +149,15 @@ class ModelClient(Protocol):
 
     async def aclose(self) -> None:
         """Let go of connections and child processes."""
+
+
+@runtime_checkable
+class Warmable(Protocol):
+    """A client that answers sooner when it has seen how prompts begin."""
+
+    async def warm(self, messages: tuple[PromptMessage, ...]) -> None:
+        """Get ready for prompts that begin with `messages`.
+
+        Raises:
+            ModelError: The model does not run.
+        """

@@ -127,6 +127,7 @@ class Rig:
             "max_crashes": 3,
             "shutdown_grace": 5.0,
             "live_channels": frozenset({"web"}),
+            "history": 12,
         }
         settings = LoopSettings(**(given | self.changes))  # type: ignore[arg-type]  # typed by the names above
         self.loop = AgentLoop(settings, bus=self.bus, journal=self.store.journal, turn=turn, audit=self.audit)

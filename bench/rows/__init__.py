@@ -1,0 +1,1 @@
+"""The benchmarks, each a file with a coroutine `measure`."""

@@ -1,0 +1,49 @@
+"""One benchmark in a process of its own: `python -m bench.worker NAME EFFORT` writes its rows as JSON."""
+
+import asyncio
+import sys
+from collections.abc import Awaitable, Callable
+from importlib import import_module
+from typing import TypeAlias, get_args
+
+import msgspec
+
+from bench.machine import log_as_in_production, pin, run_loop
+from bench.place import Effort, Place, open_place
+from bench.results import Result
+
+Measure: TypeAlias = Callable[[Place], Awaitable[list[Result]]]
+
+BENCHMARKS = {
+    "turn": "bench.rows.turn",
+    "saturation": "bench.rows.saturation",
+    "sessions": "bench.rows.sessions",
+    "token_cost": "bench.rows.token_cost",
+    "memory": "bench.rows.memory",
+    "startup": "bench.rows.startup",
+    "bus": "bench.rows.bus",
+    "growth": "bench.rows.growth",
+    "kill": "bench.rows.kill",
+}
+SECONDS = 170.0  # the most that one benchmark may take
+
+
+async def run(name: str, effort: Effort) -> list[Result]:
+    """Load a benchmark and measure."""
+    measure: Measure = import_module(BENCHMARKS[name]).measure
+    async with asyncio.timeout(SECONDS), open_place(effort) as place:
+        return await measure(place)
+
+
+def main() -> None:
+    """Measure one benchmark as the arguments say."""
+    name, effort = sys.argv[1:]
+    assert effort in get_args(Effort)
+    pin("bot")
+    log_as_in_production()
+    rows = run_loop(run(name, effort))  # type: ignore[arg-type]  # checked two lines above
+    sys.stdout.buffer.write(msgspec.json.encode(rows))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,190 @@
+"""The answer of a turn as it grows over the steps of the native backend."""
+
+from collections.abc import Sequence
+from typing import assert_never
+
+import msgspec
+from msgspec.structs import replace
+
+from bot.backends.base import (
+    AgentEvent,
+    DoneEvent,
+    ErrorEvent,
+    MessageEvent,
+    RetryEvent,
+    ThinkingEvent,
+    TokenUsageEvent,
+    ToolResultEvent,
+    TurnInput,
+)
+from bot.messages import new_id
+from bot.models.base import (
+    CompleteToolCall,
+    Finish,
+    ModelEvent,
+    PromptMessage,
+    ReasoningDelta,
+    RefusalDelta,
+    Restart,
+    TextDelta,
+    ToolCall,
+    Usage,
+)
+
+BYTES_PER_TOKEN = 3  # a low guess for Latin text, right for most others: too short an answer beats a refusal
+FRAME_TOKENS = 4  # of a message, around its text
+PARAGRAPH = "\n\n"  # between what the model says before a tool call and after it
+EMPTY = {
+    "length": "The tokens ran out before an answer came. Ask for less, or raise BOT_OPENAI__MAX_OUTPUT.",
+    "content_filter": "The provider's content filter withheld the answer.",
+}
+NO_ANSWER = "The model gave no answer. Try again, or ask differently."
+
+
+class Draft:
+    """What was said, called and used so far; one instance a turn.
+
+    Attributes:
+        messages: The prompt of the next step.
+        prompt_tokens: About what it takes.
+    """
+
+    __slots__ = (
+        "_calls",
+        "_finish",
+        "_is_void",
+        "_kept",
+        "_parts",
+        "_replaces",
+        "_results",
+        "_tool_errors",
+        "_usage",
+        "_used_ids",
+        "messages",
+        "prompt_tokens",
+    )
+
+    def __init__(self, turn: TurnInput) -> None:
+        self.messages = turn.messages
+        self.prompt_tokens = turn.prompt_tokens
+        self._kept = ""  # shown by earlier steps
+        self._parts: list[str] = []  # shown by this one
+        self._replaces = False  # the next message event has to
+        self._is_void = False  # text of a try that failed is still on the screen
+        self._calls: list[ToolCall] = []
+        self._used_ids = {call.id for message in turn.messages for call in message.tool_calls}
+        self._usage: Usage | None = None
+        self._finish = "stop"
+        self._results = 0
+        self._tool_errors = 0
+
+    def take(self, event: ModelEvent) -> AgentEvent | None:
+        """Take in an event of the model; gives what the turn is to hear of it."""
+        match event:
+            case TextDelta(text=text) | RefusalDelta(text=text):
+                return self._say(text)
+            case ReasoningDelta(text=text):
+                return ThinkingEvent(content=text)
+            case CompleteToolCall(call=call):
+                self._calls.append(self._with_own_id(call))
+                return None
+            case Usage():
+                self._usage = event
+                return TokenUsageEvent(
+                    model=event.model, prompt=event.prompt, completion=event.completion, cached=event.cached
+                )
+            case Restart():
+                return self._begin_again(event)
+            case Finish(reason=reason):
+                self._finish = reason
+                return None
+            case _:
+                assert_never(event)
+
+    def _say(self, text: str) -> MessageEvent:
+        if self._parts and not self._replaces:
+            self._parts.append(text)
+            return MessageEvent(content=text)
+        gap = "" if self._parts else self._gap()
+        self._parts.append(text)
+        if not self._replaces:
+            return MessageEvent(content=gap + text)
+        self._replaces = self._is_void = False
+        return MessageEvent(content=self._kept + gap + text, replaces=True)
+
+    def _gap(self) -> str:
+        return "" if not self._kept or self._kept.endswith(PARAGRAPH) else PARAGRAPH
+
+    def _begin_again(self, event: Restart) -> RetryEvent:
+        self._is_void = self._is_void or bool(self._parts)
+        self._parts.clear()
+        self._calls.clear()
+        self._replaces = True
+        return RetryEvent(model=event.model, attempt=event.attempt, wait=event.wait, cause=event.cause)
+
+    def correction(self) -> MessageEvent | None:
+        """What takes void text off the screen, where a try without text has followed it."""
+        if not self._is_void:
+            return None
+        self._replaces = self._is_void = False
+        return MessageEvent(content=self._kept, replaces=True)
+
+    def calls(self) -> tuple[ToolCall, ...]:
+        """The calls of this step, in the order in which the model began them."""
+        return tuple(self._calls)
+
+    def next_step(self, results: Sequence[ToolResultEvent]) -> None:
+        """Put what was said and called, and what came of it, into the prompt."""
+        said = "".join(self._parts)
+        calls = tuple(map(_with_sound_arguments, self._calls))
+        asked = PromptMessage(role="assistant", content=said, tool_calls=calls)
+        answers = [
+            PromptMessage(role="tool", content=result.content, tool_call_id=result.call.id)
+            for result in results
+        ]
+        self.messages = (*self.messages, asked, *answers)
+        self._count(asked, answers)
+        self._results += len(results)
+        self._tool_errors += sum(result.status == "error" for result in results)
+        if said:
+            self._kept += self._gap() + said
+        self._parts, self._calls, self._usage = [], [], None
+
+    def _count(self, asked: PromptMessage, answers: list[PromptMessage]) -> None:
+        """Measure the prompt anew, from what the server has counted if it did."""
+        if (usage := self._usage) is not None and usage.prompt:
+            self.prompt_tokens = usage.prompt + usage.completion
+        else:
+            self.prompt_tokens += _guess(asked.content) + sum(
+                _guess(call.function.name + call.function.arguments) for call in asked.tool_calls
+            )
+        self.prompt_tokens += sum(_guess(answer.content) for answer in answers)
+
+    def last_word(self) -> DoneEvent | ErrorEvent:
+        """How the turn ends after a step without calls: answered, or with the reason why not."""
+        if self._kept.strip() or "".join(self._parts).strip():
+            return DoneEvent(reason=self._finish)
+        text = EMPTY.get(self._finish, NO_ANSWER)
+        if self._results:
+            text += f" ({self._tool_errors} of {self._results} tool calls failed.)"
+        return ErrorEvent(content=text)
+
+    def _with_own_id(self, call: ToolCall) -> ToolCall:
+        """Give a call another id if the turn has one of that id: some servers count from 0 at each step."""
+        if call.id in self._used_ids:
+            call = replace(call, id=f"call_{new_id().replace('-', '')}")
+        self._used_ids.add(call.id)
+        return call
+
+
+def _with_sound_arguments(call: ToolCall) -> ToolCall:
+    """The call as servers take it back: arguments that are no JSON, cut short mostly, would be refused."""
+    try:
+        msgspec.json.decode(call.function.arguments)
+    except msgspec.DecodeError:
+        return replace(call, function=replace(call.function, arguments="{}"))
+    return call
+
+
+def _guess(text: str) -> int:
+    return len(text.encode(errors="replace")) // BYTES_PER_TOKEN + FRAME_TOKENS

@@ -1,0 +1,142 @@
+"""The built-in backend: a loop of model calls and tool calls, until the model has no more calls to make."""
+
+import asyncio
+import time
+from collections.abc import AsyncGenerator, Callable
+from contextlib import aclosing
+
+from bot.backends.base import (
+    AgentEvent,
+    Capability,
+    ErrorEvent,
+    ToolResultEvent,
+    Tools,
+    ToolUseEvent,
+    TurnInput,
+)
+from bot.backends.draft import Draft
+from bot.backends.registry import BackendSetup
+from bot.errors import ContextOverflow, ModelError, ModelUnavailable
+from bot.models.base import ModelClient, ModelProfile, ModelRequest, PromptMessage, ToolCall, Warmable
+from bot.models.providers import open_client
+
+MAX_STEPS = 50
+MIN_OUTPUT = 64  # tokens; asked for even where our estimate leaves nothing, for it is a guess
+TOO_LONG = (
+    "This conversation has become too long for the model. Begin a new one with /new, or shorten your message."
+)
+TOO_MANY_STEPS = (
+    "I stopped after {steps} steps without coming to an end. Ask for less at a time, or try again."
+)
+TRY_AGAIN = "{cause} Please try again in a while."
+
+
+class NativeBackend:
+    """Answers turns with a model client; one instance serves every session.
+
+    Args:
+        model: The provider's name of the model, where the turn names none.
+        max_steps: Model calls of one turn.
+        turn_seconds: For turns that come without a deadline.
+        clock: What deadlines are measured on.
+    """
+
+    def __init__(
+        self,
+        client: ModelClient,
+        *,
+        model: str,
+        max_steps: int = MAX_STEPS,
+        turn_seconds: float = 600,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        if max_steps < 1:
+            raise ValueError(f"max_steps can't be {max_steps}")
+        self._client = client
+        self._model = model
+        self._max_steps = max_steps
+        self._turn_seconds = turn_seconds
+        self._clock = clock
+
+    @property
+    def capabilities(self) -> Capability:
+        """See `AgentBackend.capabilities`."""
+        return Capability.STREAMING | Capability.TOOLS | Capability.MULTI_TURN
+
+    @property
+    def profile(self) -> ModelProfile:
+        """See `AgentBackend.profile`."""
+        return self._client.profile
+
+    async def run(self, turn: TurnInput) -> AsyncGenerator[AgentEvent, None]:
+        """See `AgentBackend.run`."""
+        draft = Draft(turn)
+        deadline = turn.deadline if turn.deadline is not None else self._clock() + self._turn_seconds
+        try:
+            for _ in range(self._max_steps):
+                async with aclosing(self._client.stream(self._request(turn, draft, deadline))) as events:
+                    async for event in events:
+                        if (said := draft.take(event)) is not None:
+                            yield said
+                if (correction := draft.correction()) is not None:
+                    yield correction
+                calls = draft.calls()
+                if not calls:
+                    yield draft.last_word()
+                    return
+                for call in calls:
+                    yield ToolUseEvent(call=call)
+                results = await call_together(turn.tools, calls)
+                for result in results:
+                    yield result
+                draft.next_step(results)
+        except ModelError as error:
+            yield ErrorEvent(content=explain(error))
+            return
+        yield ErrorEvent(content=TOO_MANY_STEPS.format(steps=self._max_steps))
+
+    def _request(self, turn: TurnInput, draft: Draft, deadline: float) -> ModelRequest:
+        profile = self._client.profile
+        room = min(profile.max_output, profile.window - draft.prompt_tokens)
+        return ModelRequest(
+            model=turn.model or self._model,
+            messages=draft.messages,
+            max_completion_tokens=max(MIN_OUTPUT, room),
+            tools=turn.tools.schemas,
+            deadline=deadline,
+        )
+
+    async def warm(self, messages: tuple[PromptMessage, ...]) -> None:
+        """See `Warmable.warm`."""
+        if isinstance(self._client, Warmable):
+            await self._client.warm(messages)
+
+    async def aclose(self) -> None:
+        """See `AgentBackend.aclose`."""
+        await self._client.aclose()
+
+
+async def call_together(tools: Tools, calls: tuple[ToolCall, ...]) -> list[ToolResultEvent]:
+    """Carry out the calls of one step side by side; the results come in the order of the calls."""
+    if len(calls) == 1:
+        return [await tools.call(calls[0])]
+    async with asyncio.TaskGroup() as group:
+        tasks = [group.create_task(tools.call(call), name=f"tool {call.function.name}") for call in calls]
+    return [task.result() for task in tasks]
+
+
+def explain(error: ModelError) -> str:
+    """What a person is told of a model call that failed."""
+    match error:
+        case ContextOverflow():
+            return TOO_LONG
+        case ModelUnavailable():
+            return TRY_AGAIN.format(cause=error)
+        case _:
+            return str(error)
+
+
+def open_native(setup: BackendSetup) -> NativeBackend:
+    """Make the backend that the settings ask for."""
+    models = setup.models
+    return NativeBackend(open_client(models), model=models.model_name, turn_seconds=setup.turn_seconds)

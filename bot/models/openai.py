@@ -1,0 +1,314 @@
+"""A client for every server that speaks the chat completions API."""
+
+import asyncio
+from collections.abc import AsyncGenerator
+from urllib.parse import urlsplit
+from urllib.request import getproxies, proxy_bypass
+
+import aiohttp
+import msgspec
+from aiohttp import StreamReader
+
+from bot.errors import ModelError, ModelUnavailable
+from bot.messages import Frozen
+from bot.models.assembly import Assembler
+from bot.models.base import ModelEvent, ModelProfile, ModelRequest
+from bot.models.faults import http_fault
+from bot.models.providers import ModelSetup
+from bot.models.sse import OversizedEvent, SseReader
+from bot.models.wire import Dialect, encode_request
+
+DEFAULT_BASE_URL = "https://api.openai.com/v1"
+MAX_ERROR_BYTES = 64 * 1024
+MAX_ANSWER_BYTES = 32 * 1024 * 1024
+IDLE_CONNECTION = 30.0  # seconds; below what servers keep, so that they seldom hang up first
+AFTER_FINISH = 5.0  # seconds for usage and [DONE], which some servers never send
+AFTER_DONE = 0.05  # seconds for the end of the body, without which the connection can't be used again
+
+
+class Timeouts(Frozen, frozen=True, kw_only=True):
+    """Seconds that a call may take.
+
+    Attributes:
+        connect: Until the server has picked up.
+        first_token: From the request to the first token.
+        silence: Between two tokens.
+        call: For all of it.
+    """
+
+    connect: float = 10
+    first_token: float = 90
+    silence: float = 60
+    call: float = 540
+
+
+class OpenAIClient:
+    """Streams answers over connections that are kept and shared; one instance serves every session.
+
+    Args:
+        base_url: The root of the API, with `/v1`.
+        api_key: Sent as a bearer token; none goes out without it.
+        keeps_connections: Use a connection for many calls; not worth it where connecting costs nothing.
+    """
+
+    def __init__(
+        self,
+        base_url: str,
+        api_key: str | None = None,
+        *,
+        profile: ModelProfile,
+        timeouts: Timeouts,
+        keeps_connections: bool = True,
+    ) -> None:
+        self._url = base_url.rstrip("/") + "/chat/completions"
+        self._api_key = api_key
+        self._profile = profile
+        self._timeouts = timeouts
+        self._keeps_connections = keeps_connections
+        self._dialect = Dialect()
+        self._session: aiohttp.ClientSession | None = None
+
+    @property
+    def profile(self) -> ModelProfile:
+        """See `ModelClient.profile`."""
+        return self._profile
+
+    async def stream(self, request: ModelRequest) -> AsyncGenerator[ModelEvent, None]:
+        """See `ModelClient.stream`."""
+        started = asyncio.get_running_loop().time()
+        response = await self._open(request)
+        watch = Watch(response.content, self._timeouts, started)
+        assembler = Assembler(request.model)
+        is_json = response.content_type == "application/json"
+        try:
+            if is_json:
+                await _read_whole(response.content, assembler)
+            else:
+                reader, content = SseReader(), response.content
+                while not assembler.is_over:
+                    chunk = await _read(content, assembler)
+                    for data in _cut(reader, chunk):
+                        watch.touch()
+                        assembler.take(data)
+                    for event in assembler.drain():
+                        yield event
+                    if not chunk:
+                        break
+                    if assembler.finish_reason is not None:
+                        watch.hurry(AFTER_FINISH)
+                await _drain(content, watch)
+            _check_is_whole(assembler, response, is_json=is_json)
+            for event in assembler.close():
+                yield event
+        finally:
+            watch.stop()
+            response.close()
+
+    async def _open(self, request: ModelRequest) -> aiohttp.ClientResponse:
+        """Send the request, in simpler words if the server doesn't know all of them."""
+        dialect = self._dialect
+        while True:
+            response = await self._post(encode_request(request, dialect))
+            if response.status == 200:
+                self._dialect = dialect
+                return response
+            try:
+                async with asyncio.timeout(self._timeouts.connect):
+                    body = await _read_up_to(response.content, MAX_ERROR_BYTES)
+            except (TimeoutError, aiohttp.ClientError):
+                body = b""  # the status alone says enough
+            finally:
+                response.close()
+            simpler = _simplify(dialect, response.status, body)
+            if simpler == dialect:
+                raise http_fault(response.status, response.headers, body, secret=self._api_key)
+            dialect = simpler
+
+    async def _post(self, body: bytes) -> aiohttp.ClientResponse:
+        session = self._connected()
+        try:
+            async with asyncio.timeout(self._timeouts.first_token):
+                try:
+                    return await session.post(self._url, data=body, allow_redirects=False)
+                except (aiohttp.ServerDisconnectedError, aiohttp.ClientOSError) as error:
+                    if isinstance(error, aiohttp.ClientConnectorError):
+                        raise
+                    # The server had hung up on a connection we kept: that says nothing about this request.
+                    return await session.post(self._url, data=body, allow_redirects=False)
+        except TimeoutError as error:
+            raise ModelUnavailable(_too_late("did not begin to answer", self._timeouts)) from error
+        except (aiohttp.ClientError, OSError) as error:
+            raise translate(error) from error
+
+    def _connected(self) -> aiohttp.ClientSession:
+        if self._session is None or self._session.closed:
+            headers = {"Content-Type": "application/json", "Accept": "text/event-stream, application/json"}
+            headers["Accept-Encoding"] = "identity"  # a compressing proxy would hold tokens back
+            if self._api_key:
+                headers["Authorization"] = f"Bearer {self._api_key}"
+            self._session = aiohttp.ClientSession(
+                connector=_connector(keeps_connections=self._keeps_connections),
+                cookie_jar=aiohttp.DummyCookieJar(),
+                headers=headers,
+                timeout=aiohttp.ClientTimeout(total=None, sock_connect=self._timeouts.connect),
+                proxy=_find_proxy(self._url),
+            )
+        return self._session
+
+    async def aclose(self) -> None:
+        """See `ModelClient.aclose`."""
+        if self._session is not None:
+            await self._session.close()
+
+
+class Watch:
+    """Ends a body that stays silent: one timer a call, moved only when it goes off."""
+
+    __slots__ = ("_content", "_due", "_end", "_handle", "_loop", "_reason", "_timeouts")
+
+    def __init__(self, content: StreamReader, timeouts: Timeouts, started: float) -> None:
+        self._content = content
+        self._timeouts = timeouts
+        self._loop = asyncio.get_running_loop()
+        self._end = started + timeouts.call
+        self._due = started + timeouts.first_token
+        self._reason = "sent no token in time"
+        self._handle = self._loop.call_at(min(self._due, self._end), self._look)
+
+    def touch(self) -> None:
+        """Note that a token came."""
+        self._due = self._loop.time() + self._timeouts.silence
+        self._reason = "fell silent in the middle of the answer"
+
+    def hurry(self, seconds: float) -> None:
+        """Wait no longer than this for what follows."""
+        self._due = self._loop.time() + seconds
+        self._handle.cancel()
+        self._handle = self._loop.call_at(min(self._due, self._end), self._look)
+
+    def stop(self) -> None:
+        """Stop looking."""
+        self._handle.cancel()
+
+    def _look(self) -> None:
+        now = self._loop.time()
+        if now >= self._end:
+            self._content.set_exception(ModelUnavailable(_too_late("took too long", self._timeouts)))
+        elif now >= self._due:
+            self._content.set_exception(ModelUnavailable(_too_late(self._reason, self._timeouts)))
+        else:
+            self._handle = self._loop.call_at(min(self._due, self._end), self._look)
+
+
+def translate(error: aiohttp.ClientError | OSError) -> ModelError:
+    """Our error for one of the HTTP library's."""
+    match error:
+        case aiohttp.ClientConnectorCertificateError():
+            return ModelError("The model server's certificate is not trusted.")
+        case aiohttp.InvalidURL():
+            return ModelError("BOT_OPENAI__BASE_URL is not an address.")
+        case aiohttp.ClientConnectionError():
+            return ModelUnavailable("The model server can't be reached.")
+        case _:
+            return ModelUnavailable("The connection to the model server broke.")
+
+
+async def _read(content: StreamReader, assembler: Assembler) -> bytes:
+    """The bytes that are there; none at the end. What breaks after the model's last token is no matter."""
+    try:
+        return await content.readany()
+    except ModelUnavailable:  # from the watch
+        if assembler.finish_reason is None:
+            raise
+    except (aiohttp.ClientError, OSError) as error:
+        if assembler.finish_reason is None:
+            raise translate(error) from error
+    return b""
+
+
+async def _read_whole(content: StreamReader, assembler: Assembler) -> None:
+    try:
+        body = await _read_up_to(content, MAX_ANSWER_BYTES)
+    except (aiohttp.ClientError, OSError) as error:
+        raise translate(error) from error
+    assembler.take(body)
+
+
+async def _read_up_to(content: StreamReader, limit: int) -> bytes:
+    body = bytearray()
+    while len(body) < limit and (chunk := await content.readany()):
+        body += chunk
+    return bytes(body)
+
+
+async def _drain(content: StreamReader, watch: Watch) -> None:
+    """Read the body to its end, so that the connection goes back to the pool."""
+    if content.is_eof():
+        return
+    watch.hurry(AFTER_DONE)
+    try:
+        while await content.readany():
+            continue
+    except (aiohttp.ClientError, OSError, ModelUnavailable):
+        return  # the answer is whole; only the connection is lost
+
+
+def _cut(reader: SseReader, chunk: bytes) -> list[bytes]:
+    try:
+        return reader.feed(chunk) if chunk else reader.flush()
+    except OversizedEvent as error:
+        raise ModelUnavailable("The model server sent far more than an answer.") from error
+
+
+def _check_is_whole(assembler: Assembler, response: aiohttp.ClientResponse, *, is_json: bool) -> None:
+    if is_json or assembler.is_over or assembler.finish_reason is not None:
+        return
+    if response.content_type == "text/html":
+        raise ModelError("The address answers with a web page, not a model: check BOT_OPENAI__BASE_URL.")
+    raise ModelUnavailable("The model server broke off in the middle of the answer.")
+
+
+def _simplify(dialect: Dialect, status: int, body: bytes) -> Dialect:
+    """The dialect without the parameter that the server complains about; the same if it is not about one."""
+    if status not in (400, 422):
+        return dialect
+    if dialect.has_stream_options and b"stream_options" in body:
+        return msgspec.structs.replace(dialect, has_stream_options=False)
+    if dialect.has_new_limit and b"max_completion_tokens" in body:
+        return msgspec.structs.replace(dialect, has_new_limit=False)
+    return dialect
+
+
+def _too_late(what: str, timeouts: Timeouts) -> str:
+    limits = f"{timeouts.first_token:g} s, {timeouts.silence:g} s, {timeouts.call:g} s"
+    return f"The model server {what} (limits: {limits})."
+
+
+def _connector(*, keeps_connections: bool) -> aiohttp.TCPConnector:
+    if not keeps_connections:
+        return aiohttp.TCPConnector(limit=0, force_close=True)
+    return aiohttp.TCPConnector(limit=0, keepalive_timeout=IDLE_CONNECTION)
+
+
+def _find_proxy(url: str) -> str | None:
+    """The system's proxy for this address; asked once, because aiohttp would look at every request."""
+    parts = urlsplit(url)
+    host = parts.hostname
+    return None if host is None or proxy_bypass(host) else getproxies().get(parts.scheme)
+
+
+def open_openai(setup: ModelSetup) -> OpenAIClient:
+    """Make the client that the settings ask for."""
+    section = setup.openai
+    key = section.api_key
+    return OpenAIClient(
+        section.base_url or DEFAULT_BASE_URL,
+        key.get_secret_value() if key is not None else None,
+        profile=setup.profile,
+        timeouts=Timeouts(
+            connect=section.connect_timeout,
+            first_token=section.first_token_timeout,
+            silence=section.silence_timeout,
+            call=section.call_timeout,
+        ),
+    )

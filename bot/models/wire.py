@@ -1,0 +1,176 @@
+"""The chat completions API as it goes over the wire: what we send, and what we read of the answers.
+
+Servers differ: what we don't need is passed over, and what may be absent may be null as well.
+
+Source: OpenAI API reference, Chat Completions, "Create" and "The chat completion chunk object".
+"""
+
+from typing import Literal, TypeAlias
+
+import msgspec
+
+from bot.models.base import ModelRequest, PromptMessage, ToolSchema
+
+
+class Dialect(msgspec.Struct, frozen=True, kw_only=True):
+    """What a server takes of the parameters that not every server knows.
+
+    Attributes:
+        has_new_limit: It knows `max_completion_tokens`; older ones know only `max_tokens`.
+        has_stream_options: It can be asked for the usage at the end of a stream.
+    """
+
+    has_new_limit: bool = True
+    has_stream_options: bool = True
+
+
+class StreamOptions(msgspec.Struct, frozen=True):
+    """Asks for the usage."""
+
+    include_usage: bool = True
+
+
+class Function(msgspec.Struct, frozen=True, kw_only=True):
+    """A function the model may call; `parameters` goes out as it stands."""
+
+    name: str
+    description: str
+    parameters: msgspec.Raw
+
+
+class Tool(msgspec.Struct, frozen=True, kw_only=True):
+    """A tool, of the only type there is."""
+
+    function: Function
+    type: Literal["function"] = "function"
+
+
+class ChatBody(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """The body of a request."""
+
+    model: str
+    messages: tuple[PromptMessage, ...]
+    stream: Literal[True] | None = None
+    stream_options: StreamOptions | None = None
+    max_completion_tokens: int | None = None
+    max_tokens: int | None = None
+    tools: list[Tool] | None = None
+
+
+def encode_request(request: ModelRequest, dialect: Dialect) -> bytes:
+    """The body that asks for a streamed answer."""
+    body = _body(request, dialect)
+    try:
+        return _encoder.encode(body)
+    except UnicodeEncodeError:  # half of a surrogate pair, as some platforms let through
+        whole = [msgspec.structs.replace(part, content=_mend(part.content)) for part in body.messages]
+        return _encoder.encode(msgspec.structs.replace(body, messages=tuple(whole)))
+
+
+def _mend(text: str) -> str:
+    return text.encode(errors="replace").decode()
+
+
+def _body(request: ModelRequest, dialect: Dialect) -> ChatBody:
+    limit = request.max_completion_tokens
+    return ChatBody(
+        model=request.model,
+        messages=request.messages,
+        stream=True,
+        stream_options=StreamOptions() if dialect.has_stream_options else None,
+        max_completion_tokens=limit if dialect.has_new_limit else None,
+        max_tokens=None if dialect.has_new_limit else limit,
+        tools=[_tool(schema) for schema in request.tools] or None,
+    )
+
+
+def _tool(schema: ToolSchema) -> Tool:
+    parameters = msgspec.Raw(schema.parameters)
+    return Tool(function=Function(name=schema.name, description=schema.description, parameters=parameters))
+
+
+class FunctionPiece(msgspec.Struct, frozen=True):
+    """A piece of a call: the name comes whole, the arguments mostly bit by bit."""
+
+    name: str | None = None
+    arguments: str | dict[str, object] | None = None
+
+
+class ToolPiece(msgspec.Struct, frozen=True):
+    """A piece of a tool call; `index` says of which, where the server counts them."""
+
+    index: int | None = None
+    id: str | None = None
+    function: FunctionPiece | None = None
+
+
+class Part(msgspec.Struct, frozen=True):
+    """A part of content that some servers send as a list."""
+
+    type: str = ""
+    text: str | None = None
+
+
+class Delta(msgspec.Struct, frozen=True):
+    """More of the message, or the whole of it where the server doesn't stream."""
+
+    content: str | list[Part] | None = None
+    reasoning_content: str | None = None
+    reasoning: str | None = None
+    refusal: str | None = None
+    tool_calls: list[ToolPiece] | None = None
+
+
+class Choice(msgspec.Struct, frozen=True):
+    """One of the answers; we ask for one."""
+
+    delta: Delta | None = None
+    message: Delta | None = None
+    finish_reason: str | None = None
+
+
+class PromptDetails(msgspec.Struct, frozen=True):
+    """What the prompt's tokens are made of."""
+
+    cached_tokens: int | None = None
+
+
+class UsageBody(msgspec.Struct, frozen=True):
+    """Tokens of the call."""
+
+    prompt_tokens: int | None = None
+    completion_tokens: int | None = None
+    prompt_tokens_details: PromptDetails | None = None
+
+
+class ErrorBody(msgspec.Struct, frozen=True):
+    """What a server says of an error; `code` is a word or an HTTP status."""
+
+    message: str | None = None
+    code: str | int | None = None
+    type: str | None = None
+
+
+class Chunk(msgspec.Struct, frozen=True):
+    """A piece of a streamed answer, or a whole one."""
+
+    choices: list[Choice] | None = None
+    usage: UsageBody | None = None
+    error: ErrorBody | str | None = None
+    model: str | None = None
+
+
+ErrorLike: TypeAlias = ErrorBody | str
+
+
+class ErrorAnswer(msgspec.Struct, frozen=True):
+    """The body of an HTTP error, in the shapes that are about."""
+
+    error: ErrorLike | None = None
+    message: str | None = None
+    detail: str | None = None
+
+
+_encoder = msgspec.json.Encoder()
+decode_chunk = msgspec.json.Decoder(Chunk).decode
+decode_error = msgspec.json.Decoder(ErrorAnswer).decode

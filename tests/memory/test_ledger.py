@@ -1,0 +1,64 @@
+"""Tool calls are written down before they run, so that none is repeated whose outcome is not known."""
+
+import pytest
+
+from bot.errors import Fenced
+from bot.messages import InboundMessage
+from bot.models.base import FunctionCall, ToolCall
+from memory.store import Store
+from tests.factories import inbound
+
+
+def call(id_: str = "call_0", arguments: str = "{}") -> ToolCall:
+    return ToolCall(id=id_, function=FunctionCall(name="send_mail", arguments=arguments))
+
+
+async def begun(store: Store) -> InboundMessage:
+    message = inbound()
+    await store.journal.accept(message, history=0)
+    return message
+
+
+async def crash(store: Store, message: InboundMessage, attempts: int) -> None:
+    """The process dies, and the next one begins the turn again."""
+    await store.journal.recover(99)
+    await store.journal.begin(message, attempts=attempts, history=0)
+
+
+async def test_a_call_that_never_ended_is_recognised_at_the_next_attempt(store: Store) -> None:
+    message = await begun(store)
+    assert await store.ledger.tool_started(message.run, 1, call())
+    await crash(store, message, 1)
+
+    assert not await store.ledger.tool_started(message.run, 2, call("another id"))
+    assert await store.ledger.tool_started(message.run, 2, call("c", '{"to": "somebody else"}'))
+
+
+async def test_a_call_that_ended_may_run_again(store: Store) -> None:
+    message = await begun(store)
+    await store.ledger.tool_started(message.run, 1, call())
+    await store.ledger.tool_ended(message.run, 1, call(), status="ok", result="sent")
+    await crash(store, message, 1)
+
+    assert await store.ledger.tool_started(message.run, 2, call())
+
+
+async def test_calls_may_share_an_id_within_a_turn(store: Store) -> None:
+    """Some servers call every call of theirs `call_0`."""
+    message = await begun(store)
+    await store.ledger.tool_started(message.run, 1, call(arguments="1"))
+    await store.ledger.tool_ended(message.run, 1, call(arguments="1"), status="ok", result="")
+
+    assert await store.ledger.tool_started(message.run, 1, call(arguments="2"))
+
+    await crash(store, message, 1)
+    assert await store.ledger.tool_started(message.run, 2, call(arguments="1"))
+    assert not await store.ledger.tool_started(message.run, 2, call("x", arguments="2"))
+
+
+async def test_an_attempt_that_lost_the_run_starts_no_tool(store: Store) -> None:
+    message = await begun(store)
+    await crash(store, message, 1)
+
+    with pytest.raises(Fenced):
+        await store.ledger.tool_started(message.run, 1, call())

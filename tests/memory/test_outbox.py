@@ -1,0 +1,58 @@
+"""The outbox keeps what a platform has not confirmed."""
+
+from bot.agent.store import TurnRecord
+from bot.messages import End
+from memory.store import Store
+from tests.factories import end_of, inbound
+
+RECORD = TurnRecord(started_at=1.0, ended_at=2.0)
+
+
+async def answered(store: Store, text: str, channel: str = "other") -> End:
+    message = inbound(session=f"{channel}:default:main")
+    await store.journal.accept(message, history=0)
+    end = end_of(message, text)
+    await store.journal.finish(end, RECORD, speaker="Bot", has_outbox=True)
+    return end
+
+
+async def test_answers_wait_in_order_each_for_its_channel(store: Store) -> None:
+    first, _, third = [
+        await answered(store, text, channel)
+        for text, channel in (("1", "other"), ("2", "third"), ("3", "other"))
+    ]
+
+    assert await store.outbox.pending("other") == [first, third]
+
+
+async def test_a_confirmed_answer_is_gone(store: Store) -> None:
+    end = await answered(store, "1")
+
+    await store.outbox.confirm(end.run)
+
+    assert await store.outbox.pending("other") == []
+
+
+async def test_an_answer_that_was_given_up_waits_no_more(store: Store) -> None:
+    end = await answered(store, "1")
+
+    await store.outbox.give_up(end.run)
+
+    assert await store.outbox.pending("other") == []
+
+
+async def test_tries_are_counted_and_an_unknown_answer_has_none(store: Store) -> None:
+    end = await answered(store, "1")
+
+    counts = [await store.outbox.count_try(end.run) for _ in range(3)]
+
+    assert counts == [1, 2, 3]
+    assert await store.outbox.count_try(inbound().run) == 0
+
+
+async def test_the_newest_message_of_a_part_is_remembered(store: Store) -> None:
+    end = await answered(store, "1")
+    for part, platform_id in ((0, "a"), (1, "b"), (0, "c")):
+        await store.outbox.record(end.run, part, platform_id)
+
+    assert await store.outbox.posted(end.run) == {0: "c", 1: "b"}
