@@ -12,11 +12,13 @@ import msgspec
 from rich.console import Console
 
 from bench.launch import environment, room
+from bench.machine import wait_until_quiet
 from bench.place import Effort
 from bench.report import markdown, show
 from bench.results import Result
 from bench.worker import BENCHMARKS, SECONDS
 
+MOST_WAIT = 60.0  # seconds in all that may go by until the machine has nothing else to do
 RESULTS = Path(__file__).parent / "results.json"
 
 
@@ -47,8 +49,10 @@ def main() -> int:
     console, progress = Console(), Console(stderr=True)
     rows: list[Result] = []
     failed = []
+    patience = MOST_WAIT
     for name in options.names or BENCHMARKS:
         with progress.status(f"measuring {name}"):
+            patience -= wait_until_quiet(patience)
             try:
                 rows += measure(name, effort)
             except (subprocess.CalledProcessError, subprocess.TimeoutExpired) as error:

@@ -5,12 +5,15 @@ import importlib.util
 import logging
 import os
 import platform
+import time
 from collections.abc import Callable, Coroutine
 from concurrent.futures import ProcessPoolExecutor
 from datetime import UTC, datetime
 from multiprocessing import get_context
 from pathlib import Path
 from typing import Literal, ParamSpec, TypeVar
+
+import psutil
 
 from bot.telemetry import set_up_logging
 
@@ -19,6 +22,8 @@ Parameters = ParamSpec("Parameters")
 
 HAS_UVLOOP = importlib.util.find_spec("uvloop") is not None
 ROOT = Path(__file__).parent.parent
+QUIET = 8.0  # per cent of all cores
+LOOK = 1.0  # seconds that have to be quiet
 ROOM = ROOT / "build"  # beside the code, so on a disk: what lies in memory would flatter the store
 
 
@@ -53,6 +58,14 @@ def apart(
     """Call a function of a module in a fresh process, so that its memory tells of nothing else."""
     with ProcessPoolExecutor(1, mp_context=get_context("spawn")) as pool:
         return pool.submit(function, *arguments, **named).result(timeout=120)
+
+
+def wait_until_quiet(most: float) -> float:
+    """Wait, at most so many seconds, until other programs leave the cores alone."""
+    began = time.monotonic()
+    while (waited := time.monotonic() - began) < most and psutil.cpu_percent(LOOK) > QUIET:
+        continue
+    return waited
 
 
 def describe() -> str:

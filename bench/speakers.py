@@ -35,13 +35,15 @@ class Exchange:
     def begin(self) -> None:
         """The first piece has come."""
         self.first_at = time.perf_counter()
-        self.first.set_result(None)
+        if not self.first.cancelled():
+            self.first.set_result(None)
 
     def end(self, text: str) -> None:
         """The whole text has come."""
         self.ended_at = time.perf_counter()
         self.text = text
-        self.last.set_result(None)
+        if not self.last.cancelled():  # who waited may have been cancelled
+            self.last.set_result(None)
 
     @property
     def seconds(self) -> float:
@@ -144,14 +146,11 @@ async def bot(
         max_concurrent_turns=4_000,
         shutdown_grace=0,
     )
-    async with App(settings, has_web=False) as app:
+    async with App(settings, has_web=False) as app, asyncio.TaskGroup() as group:
         speaker = Bot(app.bus)
-        listening = asyncio.create_task(speaker.listen(), name="driver")
-        try:
-            yield speaker
-        finally:
-            listening.cancel()
-            await asyncio.wait({listening})
+        listening = group.create_task(speaker.listen(), name="driver")
+        yield speaker
+        listening.cancel()
 
 
 class _Delta(msgspec.Struct):

@@ -28,9 +28,15 @@ BENCHMARKS = {
 SECONDS = 170.0  # the most that one benchmark may take
 
 
-async def run(name: str, effort: Effort) -> list[Result]:
-    """Load a benchmark and measure."""
+def load(name: str) -> Measure:
+    """The benchmark of a name."""
     measure: Measure = import_module(BENCHMARKS[name]).measure
+    return measure
+
+
+async def run(name: str, effort: Effort) -> list[Result]:
+    """Measure one benchmark."""
+    measure = load(name)
     async with asyncio.timeout(SECONDS), open_place(effort) as place:
         return await measure(place)
 

@@ -2,6 +2,7 @@
 
 import asyncio
 import logging
+import sys
 import time
 from collections.abc import Awaitable, Callable, Sequence
 from contextlib import AsyncExitStack
@@ -54,6 +55,7 @@ __all__ = [
 
 log = logging.getLogger(__name__)
 
+SWITCH_SECONDS = 0.0005  # the store's threads hold up the event loop for no longer (default: 5 ms)
 LIVE_CHANNELS = ("web", "terminal")
 
 AdapterFactory: TypeAlias = Callable[[Bus], ChannelAdapter]
@@ -138,6 +140,7 @@ class App:
 
     async def _open(self) -> None:
         settings, enter = self._settings, self._stack.enter_async_context
+        sys.setswitchinterval(SWITCH_SECONDS)
         home = self._stack.enter_context(Home(settings.data_dir))
         self.store = await enter(Store(settings.data_dir, synchronous=settings.store.synchronous))
         self.audit = AuditLog(settings.data_dir / "audit", self.store.audit_pointer)

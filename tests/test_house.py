@@ -15,7 +15,7 @@ ROOT = Path(__file__).parent.parent
 PACKAGES = ("bot", "channels", "memory", "security")
 FILES = sorted(file for package in PACKAGES for file in (ROOT / package).rglob("*.py"))
 WIRING = "bot.app"
-COMMAND_LINE = {"bot.cli", "bot.__main__", "bot.operations", "bot.doctor"}
+COMMAND_LINE = ("bot.cli", "bot.__main__", "bot.operations.")
 HEAVY = (
     *("openai", "discord", "telegram", "slack_bolt", "lark_oapi"),
     *("mem0", "numpy", "aiohttp", "nicegui", "xllamacpp"),
@@ -96,7 +96,7 @@ def test_the_core_imports_no_other_package_but_where_all_is_wired(module: str) -
 
 @pytest.mark.parametrize("module", MODULES)
 def test_only_the_command_line_imports_the_wiring(module: str) -> None:
-    assert WIRING not in imports(module) or module in COMMAND_LINE
+    assert WIRING not in imports(module) or module.startswith(COMMAND_LINE)
 
 
 @pytest.mark.parametrize("module", [name for name in MODULES if name.partition(".")[0] == "memory"])
@@ -129,7 +129,7 @@ def test_every_public_name_is_there() -> None:
 
 def test_a_name_that_is_not_public_is_an_attribute_error() -> None:
     with pytest.raises(AttributeError, match="no attribute 'Application'"):
-        _ = bot.Application
+        getattr(bot, "Application")  # noqa: B009 - the type checker knows that it is not there
 
 
 @pytest.mark.parametrize("module", MODULES)

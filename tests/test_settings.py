@@ -7,7 +7,7 @@ import pytest
 from pydantic import SecretStr
 from pydantic.fields import FieldInfo
 
-from bot.doctor import examine
+from bot.operations.doctor import examine
 from bot.errors import ConfigError
 from bot.settings import Settings, env_example, load_settings, walk_settings
 

@@ -4,6 +4,8 @@ import asyncio
 from collections.abc import AsyncGenerator
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from bot.backends.base import (
     AgentEvent,
@@ -264,3 +266,24 @@ async def test_closing_and_warming_reach_the_client() -> None:
 def test_a_loop_without_steps_is_refused() -> None:
     with pytest.raises(ValueError, match="max_steps"):
         NativeBackend(ScriptedModel((STOP,)), model="m", max_steps=0)
+
+
+STEPS = st.lists(
+    st.lists(st.lists(st.sampled_from(["a", "bc", "d "]), max_size=3), min_size=1, max_size=3), max_size=4
+)
+
+
+@given(steps=STEPS)
+def test_whatever_fails_on_the_way_the_screen_shows_the_good_tries_once(steps: list[list[list[str]]]) -> None:
+    plays: list[Play] = []
+    for number, tries in enumerate(steps):
+        *failed, good = [[text(word) for word in words] for words in tries]
+        void: list[ModelEvent] = []
+        for words in failed:
+            void += [*words, AGAIN]
+        plays.append((*void, *good, wants("a", f"c{number}"), STOP))
+    events = asyncio.run(run(ScriptedModel(*plays, (text("End."), STOP))))
+
+    paragraphs = ["".join(tries[-1]) for tries in steps if tries[-1]]
+    assert shown(events) == "\n\n".join([*paragraphs, "End."])
+    assert events[-1] == DoneEvent()

@@ -26,6 +26,7 @@ from tests.chaos.page import Page
 log = logging.getLogger(__name__)
 
 CHATS = ("main", "second", "third")
+ROOT = Path(__file__).parents[2]
 START_SECONDS = 30.0
 SETTLE_SECONDS = 120.0
 EARLY = 0.15  # the share of kills that hit a process which is still starting
@@ -64,7 +65,7 @@ async def launch(*arguments: str, environment: dict[str, str]) -> asyncio.subpro
         sys.executable,
         "-m",
         *arguments,
-        env={**os.environ, **environment},
+        env={**os.environ, "PYTHONPATH": str(ROOT), **environment},
         stdout=asyncio.subprocess.PIPE,
         stderr=asyncio.subprocess.DEVNULL,
     )

@@ -1,5 +1,6 @@
 """The database file: brought up to date once, refused when it is from the future."""
 
+import asyncio
 import sqlite3
 from contextlib import closing
 from pathlib import Path
@@ -70,11 +71,11 @@ async def test_a_database_of_a_newer_program_is_refused(path: Path) -> None:
         await Database(path).__aenter__()
 
 
-async def test_a_file_that_is_no_database_is_refused(path: Path) -> None:
+def test_a_file_that_is_no_database_is_refused(path: Path) -> None:
     path.write_bytes(b"not a database at all" * 100)
 
     with pytest.raises(StoreError, match="can't be opened"):
-        await Database(path).__aenter__()
+        asyncio.run(Database(path).__aenter__())
 
 
 async def test_a_directory_that_is_not_there_is_refused(tmp_path: Path) -> None:

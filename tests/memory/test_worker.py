@@ -3,7 +3,7 @@
 import asyncio
 import sqlite3
 import threading
-from collections.abc import AsyncIterator, Callable, Iterator
+from collections.abc import AsyncIterator, Callable
 from contextlib import closing
 from pathlib import Path
 
@@ -240,8 +240,8 @@ def kept(db: sqlite3.Connection) -> list[str]:
 
 
 @pytest.fixture
-def path(tmp_path: Path) -> Iterator[Path]:
-    yield tmp_path / "test.db"
+def path(tmp_path: Path) -> Path:
+    return tmp_path / "test.db"
 
 
 async def test_on_a_full_disk_every_caller_is_told_and_nothing_is_half_written(path: Path) -> None:

@@ -3,8 +3,6 @@
 import asyncio
 import importlib.util
 import json
-import urllib.error
-import urllib.request
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -14,9 +12,10 @@ from bot.app import read_holder
 from bot.errors import BotError, ModelError
 from bot.models.demo import demo_model_path
 from bot.models.probe import list_models
-from bot.settings import Section, Settings, variable_name
+from bot.operations.ask import ask
+from bot.operations.terminal import say
+from bot.settings import Section, Settings, load_settings, variable_name
 
-ASK_SECONDS = 10.0
 LONG_TURN = 60.0  # seconds after which a running turn is pointed out
 
 
@@ -126,28 +125,10 @@ def _show_process(report: Report, settings: Settings) -> None:
             )
 
 
-def ask(settings: Settings, url: str, path: str, *, method: str = "GET") -> bytes:
-    """Ask the running bot.
-
-    Raises:
-        BotError: It does not answer, or refuses; the text says why.
-    """
-    request = urllib.request.Request(url + path, method=method)
-    if settings.web.token is not None:
-        request.add_header("Authorization", f"Bearer {settings.web.token.get_secret_value()}")
-    try:
-        with urllib.request.urlopen(request, timeout=ASK_SECONDS) as answer:
-            body: bytes = answer.read()
-            return body
-    except urllib.error.HTTPError as error:
-        with error:
-            raise BotError(_reason(error.read()) or f"the bot answered {error.code}") from error
-    except OSError as error:
-        raise BotError(f"the bot at {url} can't be reached: {error}") from error
-
-
-def _reason(body: bytes) -> str:
-    try:
-        return str(json.loads(body)["error"])
-    except (ValueError, KeyError, TypeError):
-        return body.decode("utf-8", "replace")[:200]
+def doctor(probe: bool) -> int:
+    """`doctor`: the settings, what is missing, what runs; exit code 1 where something is missing."""
+    settings = load_settings()
+    report = examine(settings, is_probing=probe)
+    for line in report.lines:
+        say(line)
+    return 1 if report.is_lacking else 0

@@ -1,0 +1,47 @@
+"""`run` and `chat`: the bot itself."""
+
+import asyncio
+import logging
+import os
+import signal
+import threading
+
+from bot.app import App, talk
+from bot.operations.terminal import run_loop, say
+from bot.settings import Settings, load_settings
+from bot.telemetry import set_up_logging
+
+log = logging.getLogger(__name__)
+
+LAST_SECONDS = 40.0  # after the grace, until the process goes whatever still hangs
+
+
+def run(port: int | None) -> int:
+    """`run`: start the bot and wait for a signal."""
+    overrides = {} if port is None else {"web": {"port": port}}
+    settings = load_settings(**overrides)
+    set_up_logging(settings.log.level, settings.log.format)
+    return run_loop(_serve(settings))
+
+
+async def _serve(settings: Settings) -> int:
+    stop = asyncio.Event()
+    loop = asyncio.get_running_loop()
+    for number in (signal.SIGTERM, signal.SIGINT):
+        loop.add_signal_handler(number, stop.set)
+    async with App(settings) as app:
+        if app.url is not None:
+            say(f"Chat with {settings.name} at {app.url}/chat  (Ctrl-C stops)")
+        await stop.wait()
+        log.info("stopping")
+        last = threading.Timer(settings.shutdown_grace + LAST_SECONDS, os._exit, (1,))
+        last.daemon = True
+        last.start()  # a turn that does not let itself be cancelled must not keep the process alive
+    return 0
+
+
+def chat(is_interactive: bool) -> int:
+    """`chat`: in the terminal, with the bot that runs or one of our own."""
+    settings = load_settings()
+    set_up_logging("ERROR" if settings.log.level == "INFO" else settings.log.level, settings.log.format)
+    return run_loop(talk(settings, is_interactive=is_interactive))
