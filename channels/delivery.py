@@ -146,13 +146,23 @@ class Delivery:
 
     async def _drain(self, address: Address, chat: _Chat) -> None:
         """Bring everything that waits to one chat, in order; a chat with nothing half done is forgotten."""
-        while not chat.mailbox.is_empty:
+        while not chat.mailbox.is_empty or await self._rest(chat):
+            if chat.mailbox.is_empty:
+                continue
             await self._wait_for_turn(chat)  # first, so that what comes meanwhile is shown by the same call
             if (message := chat.mailbox.take()) is not None:
                 await self._deliver(chat, message)
         chat.is_busy = False
         if not chat.drafts:
             del self._chats[address]
+
+    async def _rest(self, chat: _Chat) -> bool:
+        """Wait until a chat may be forgotten, and its pace with it; False where it may be now."""
+        wait = chat.next_call - self._clock()
+        if chat.drafts or self._is_closing or wait <= 0:
+            return False
+        await self._pause(chat, wait)
+        return True
 
     async def _deliver(self, chat: _Chat, message: OutboundMessage) -> None:
         try:
@@ -253,17 +263,19 @@ class Delivery:
     async def _post(self, chat: _Chat, draft: _Draft, message: OutboundMessage, part: int, text: str) -> None:
         await self._wait_for_turn(chat)
         reply_to = message.reply_to if part == 0 else None
-        is_sure = not draft.is_unsure
-        draft.is_unsure = True  # until the call has come back
-        async with self._call(chat):
-            platform_id = await self._adapter.post(
-                message.address, text, key=f"{message.run}:{part}", reply_to=reply_to
-            )
-        draft.is_unsure = not is_sure
+        try:
+            async with self._call(chat):
+                platform_id = await self._adapter.post(
+                    message.address, text, key=f"{message.run}:{part}", reply_to=reply_to
+                )
+        except (ChannelError, TimeoutError) as error:
+            is_refused = isinstance(error, ChannelError) and error.retry_after is not None
+            draft.is_unsure = draft.is_unsure or not is_refused
+            raise
         draft.posted[part] = platform_id
         await self._outbox.record(message.run, part, platform_id)
         capabilities = self._adapter.capabilities
-        if is_sure or not (capabilities.idempotent and capabilities.edits):
+        if not (draft.is_unsure and capabilities.idempotent and capabilities.edits):
             draft.shown[part] = text
         else:
             await self._edit(chat, draft, message, part, text)

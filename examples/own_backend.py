@@ -1,6 +1,6 @@
 """A bot that answers without any model: an agent of one's own behind the page, the terminal and the store.
 
-    python examples/own_backend.py "How are you?"
+python examples/own_backend.py "How are you?"
 """
 
 import asyncio

@@ -7,8 +7,8 @@ import pytest
 from pydantic import SecretStr
 from pydantic.fields import FieldInfo
 
-from bot.operations.doctor import examine
 from bot.errors import ConfigError
+from bot.operations.doctor import examine
 from bot.settings import Settings, env_example, load_settings, walk_settings
 
 ROOT = Path(__file__).parent.parent

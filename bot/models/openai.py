@@ -89,8 +89,9 @@ class OpenAIClient:
                 pause = Pause(content)
                 while not assembler.is_over:
                     chunk = await _read(content, assembler)
-                    for data in _cut(reader, chunk):
+                    if events := _cut(reader, chunk):
                         watch.touch()
+                    for data in events:
                         assembler.take(data)
                     for event in assembler.drain():
                         yield event
