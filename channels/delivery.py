@@ -101,7 +101,7 @@ class Delivery:
         self._chats: dict[Address, _Chat] = {}
         self._resumed: set[RunId] = set()
         self._is_closing = False
-        self._tasks = asyncio.TaskGroup()
+        self._group = asyncio.TaskGroup()
 
     async def __aenter__(self) -> Self:
         """Take up what the platform has not confirmed, then follow the bus."""
@@ -111,11 +111,11 @@ class Delivery:
         except BaseException:
             self._subscription.close()
             raise
-        await self._tasks.__aenter__()
+        await self._group.__aenter__()
         for end in pending:
             self._resumed.add(end.run)
             self._put(end)
-        self._pump_task = self._tasks.create_task(self._pump(), name=f"delivery {self._adapter.name}")
+        self._pump_task = self._group.create_task(self._pump(), name=f"delivery {self._adapter.name}")
         return self
 
     async def __aexit__(
@@ -129,7 +129,7 @@ class Delivery:
                 chat.pause.cancel()
         try:
             async with asyncio.timeout(self._call_seconds):
-                await self._tasks.__aexit__(None, None, None)
+                await self._group.__aexit__(None, None, None)
         except TimeoutError:
             log.warning("delivery cut short", extra={"channel": self._adapter.name})
 
@@ -142,7 +142,7 @@ class Delivery:
         chat.mailbox.put(message)
         if not chat.is_busy:
             chat.is_busy = True
-            self._tasks.create_task(self._drain(message.address, chat), name=f"chat {message.address.chat}")
+            self._group.create_task(self._drain(message.address, chat), name=f"chat {message.address.chat}")
 
     async def _drain(self, address: Address, chat: _Chat) -> None:
         """Bring everything that waits to one chat, in order; a chat with nothing half done is forgotten."""
@@ -241,7 +241,7 @@ class Delivery:
 
     async def _pause(self, chat: _Chat, seconds: float) -> bool:
         """Wait; False where the delivery was closed meanwhile."""
-        pause = chat.pause = self._tasks.create_task(_wait(self._sleep, seconds), name="pause")
+        pause = chat.pause = self._group.create_task(_wait(self._sleep, seconds), name="pause")
         await asyncio.wait({pause})
         chat.pause = None
         return not pause.cancelled()

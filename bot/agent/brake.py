@@ -85,16 +85,11 @@ class Brake:
 
     async def _kill(self, message: InboundMessage, lane: Lane | None, kill: Kill) -> tuple[str, str]:
         """Cancel what a lane runs, or is about to; and what waits in it if that was asked for."""
-        if lane is None or (lane.running is None and not lane.waiting):
+        if lane is None:
             return NOTHING_RUNS, "no_active_run"
         run, saved = lane.running, lane.done
         is_killed = run.kill() if run is not None else False
-        dropped = []
-        if kill.waiting:
-            dropped = list(lane.waiting)
-            lane.waiting.clear()
-        elif run is None:
-            dropped = [lane.waiting.popleft()]  # it has no slot yet, but it is what the person means
+        dropped = _take_waiting(lane, everything=kill.waiting)
         for pending in dropped:
             await self._drop(pending)
         if run is not None and saved is not None:
@@ -125,6 +120,15 @@ class Brake:
             await self._journal.note(message, end, speaker=self._name, has_outbox=self._has_outbox(end))
         except StoreError as error:
             log.error("control reply not kept", extra={"cause": str(error)})
+
+
+def _take_waiting(lane: Lane, *, everything: bool) -> list[Pending]:
+    """Take out of a lane what is to be dropped."""
+    if not everything:  # a message that has no slot yet is what the person means
+        return [lane.waiting.popleft()] if lane.running is None and lane.waiting else []
+    dropped = list(lane.waiting)
+    lane.waiting.clear()
+    return dropped
 
 
 def _count_dropped(count: int) -> str:

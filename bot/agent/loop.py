@@ -85,11 +85,11 @@ class AgentLoop:
         self._turn = turn
         self._learner = learner
         self._publisher = Publisher(bus, name=settings.name)
-        self._tasks = asyncio.TaskGroup()
+        self._group = asyncio.TaskGroup()
         self._lanes = Lanes(
             self._work,
             max_concurrent_turns=settings.max_concurrent_turns,
-            spawn=self._tasks.create_task,
+            spawn=self._group.create_task,
         )
         self._brake = Brake(
             self._lanes,
@@ -107,7 +107,7 @@ class AgentLoop:
 
     async def __aenter__(self) -> Self:
         """Take up what the last process left, then accept messages."""
-        await self._tasks.__aenter__()
+        await self._group.__aenter__()
         await self._recover()
         self._bus.serve(self.accept)
         return self
@@ -116,7 +116,7 @@ class AgentLoop:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         await self.drain()
-        await self._tasks.__aexit__(None, None, None)
+        await self._group.__aexit__(None, None, None)
 
     async def drain(self) -> None:
         """Begin no more turns, give the running ones their grace, hand the rest to the next start.

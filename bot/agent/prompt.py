@@ -35,7 +35,7 @@ However long this conversation has become, you are still the one described in <i
 personality, its tone and its way of speaking."""
 
 MAX_COMPACT_IDENTITY = 150  # tokens; keeps the whole prompt of a small model below 300
-COMPACT_HISTORY = 400  # tokens of history for a small model; more would delay its first token
+COMPACT_HISTORY = 200  # tokens of history for a small model; more would delay its first token
 
 
 class Prompt(Frozen, frozen=True, kw_only=True):

@@ -62,9 +62,8 @@ def test_a_choice_is_never_longer_than_allowed_and_always_the_newest(
     assert len(chosen) <= top_k
     assert sum(estimate_tokens(kept.text) for kept in chosen) <= max_tokens
     assert len({kept.id for kept in chosen}) == len(chosen)
-    newest = list({kept.id: kept for kept in lines[::-1]}.values())
-    distinct = [next(kept for kept in reversed(lines) if kept.id == id_) for id_ in {k.id: k for k in newest}]
-    assert chosen[::-1] == distinct[: len(chosen)]
+    newest = list({kept.id: None for kept in reversed(lines)})
+    assert [kept.id for kept in reversed(chosen)] == newest[: len(chosen)]
 
 
 def test_all_lines_are_chosen_when_they_fit() -> None:

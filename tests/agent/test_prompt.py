@@ -1,7 +1,6 @@
 """The prompt: what never changes first, and the same bytes from turn to turn."""
 
 from dataclasses import dataclass, field
-from os.path import commonprefix
 from pathlib import Path
 
 import pytest
@@ -161,8 +160,8 @@ async def test_all_before_the_time_is_the_same_bytes_from_turn_to_turn(talk: Con
         prompt = await talk.ask(inbound(f"question {number}"))
         request = encoder.encode(prompt.messages)
         steady = encoder.encode(prompt.messages[:-2]).rstrip(b"]")
-        assert len(commonprefix([before, request])) >= len(before)
-        assert request.startswith(steady)
+
+        assert request.startswith(before)
         before = steady
 
 

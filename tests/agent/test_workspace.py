@@ -6,6 +6,8 @@ import pytest
 
 from bot.agent.workspace import MAX_ALL, MAX_FILE, Workspace
 
+UNREADABLE = Path("/proc/self/mem")  # a file whose reading fails, whoever reads
+
 
 class Clock:
     """A clock that the test turns."""
@@ -112,13 +114,11 @@ async def test_a_file_that_is_no_text_does_not_stop_the_turn(workspace: Workspac
     assert (await workspace.texts()).context.startswith("# AGENTS.md\nok")
 
 
+@pytest.mark.skipif(not UNREADABLE.is_file(), reason="there is no /proc")
 async def test_a_file_that_cannot_be_read_is_left_out_and_told(
     workspace: Workspace, caplog: pytest.LogCaptureFixture
 ) -> None:
-    unreadable = Path("/proc/self/mem")  # a file whose reading fails, whoever reads
-    if not unreadable.is_file():
-        pytest.skip("there is no /proc")
-    (workspace.directory / "AGENTS.md").symlink_to(unreadable)
+    (workspace.directory / "AGENTS.md").symlink_to(UNREADABLE)
     (workspace.directory / "USER.md").write_text("fine", "utf-8")
 
     texts = await workspace.texts()

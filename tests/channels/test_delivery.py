@@ -586,6 +586,7 @@ class FailingOutbox:
     def __init__(self, store: Store, failures: int) -> None:
         self._outbox = store.outbox
         self.failures = failures
+        self.confirmed = asyncio.Event()
 
     def _fail(self) -> None:
         if self.failures:
@@ -606,6 +607,7 @@ class FailingOutbox:
     async def confirm(self, run: RunId) -> None:
         self._fail()
         await self._outbox.confirm(run)
+        self.confirmed.set()
 
     async def give_up(self, run: RunId) -> None:
         await self._outbox.give_up(run)
@@ -623,10 +625,10 @@ async def test_an_answer_is_shown_whole_and_once_though_the_store_fails_for_a_wh
     async with setup.delivering(outbox=outbox):
         setup.bus.send(await setup.saved(message, "a" * 20 + "b" * 20))
         async with asyncio.timeout(5):
-            while await setup.waiting():
-                await asyncio.sleep(0)
+            await outbox.confirmed.wait()
 
     assert setup.platform.texts() == ["a" * 20, "b" * 20]
+    assert await setup.waiting() == []
 
 
 async def test_a_delivery_that_cannot_begin_says_so(setup: Setup) -> None:
