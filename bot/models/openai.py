@@ -23,6 +23,8 @@ MAX_ERROR_BYTES = 64 * 1024
 MAX_ANSWER_BYTES = 32 * 1024 * 1024
 IDLE_CONNECTION = 30.0  # seconds; below what servers keep, so that they seldom hang up first
 MERGE_SECONDS = 0.04  # tokens that come within it are read as one: an answer grows 25 times a second
+MANY_STREAMS = 200  # past it the answers grow less often, so that the event loop has room for the rest
+MAX_MERGE_SECONDS = 0.25
 AFTER_FINISH = 5.0  # seconds for usage and [DONE], which some servers never send
 AFTER_DONE = 0.05  # seconds for the end of the body, without which the connection can't be used again
 
@@ -68,6 +70,7 @@ class OpenAIClient:
         self._keeps_connections = keeps_connections
         self._dialect = Dialect()
         self._session: aiohttp.ClientSession | None = None
+        self._streams = 0
 
     @property
     def profile(self) -> ModelProfile:
@@ -81,6 +84,7 @@ class OpenAIClient:
         watch = Watch(response.content, self._timeouts, started)
         assembler = Assembler(request.model)
         is_json = response.content_type == "application/json"
+        self._streams += 1
         try:
             if is_json:
                 await _read_whole(response.content, assembler)
@@ -100,14 +104,18 @@ class OpenAIClient:
                     if assembler.finish_reason is not None:
                         watch.hurry(AFTER_FINISH)
                     elif not assembler.is_over:
-                        await pause.take()
+                        await pause.take(self._merge_seconds())
                 await _drain(content, watch)
             _check_is_whole(assembler, response, is_json=is_json)
             for event in assembler.close():
                 yield event
         finally:
+            self._streams -= 1
             watch.stop()
             response.close()
+
+    def _merge_seconds(self) -> float:
+        return min(MAX_MERGE_SECONDS, MERGE_SECONDS * max(1.0, self._streams / MANY_STREAMS))
 
     async def _open(self, request: ModelRequest) -> aiohttp.ClientResponse:
         """Send the request, in simpler words if the server doesn't know all of them."""
@@ -180,12 +188,12 @@ class Pause:
         self._waiter: asyncio.Future[None] | None = None
         content.on_eof(self._wake)
 
-    async def take(self) -> None:
+    async def take(self, seconds: float) -> None:
         """Wait for more to come."""
         if self._content.is_eof():
             return
         self._waiter = self._loop.create_future()
-        timer = self._loop.call_later(MERGE_SECONDS, self._wake)
+        timer = self._loop.call_later(seconds, self._wake)
         try:
             await self._waiter
         finally:
