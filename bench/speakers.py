@@ -11,7 +11,7 @@ import aiohttp
 import msgspec
 
 from bench.model_server import TEXT
-from bot.app import App
+from bot.app import App, calm_collector
 from bot.bus import Bus
 from bot.messages import Address, End, InboundMessage, MessageId, RunId, Sender, new_id, utc_now
 from bot.settings import OpenAISettings, Settings, StoreSettings, WebSettings
@@ -147,6 +147,7 @@ async def bot(
         shutdown_grace=0,
     )
     async with App(settings, has_web=False) as app, asyncio.TaskGroup() as group:
+        calm_collector()  # as the process of a bot does
         speaker = Bot(app.bus)
         listening = group.create_task(speaker.listen(), name="driver")
         yield speaker

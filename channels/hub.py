@@ -173,7 +173,11 @@ class ChatHub:
             link.show(frame)
 
     def _begin(self, session: SessionKey, run: RunId, attempt: int) -> _Running:
-        return self._running.setdefault(session, {}).setdefault(run, _Running(attempt))
+        runs = self._running.setdefault(session, {})
+        running = runs.get(run)
+        if running is None:
+            running = runs[run] = _Running(attempt)
+        return running
 
     def _forget(self, session: SessionKey, run: RunId) -> None:
         runs = self._running.get(session, {})

@@ -1,5 +1,7 @@
 """The SQLite file: opened, brought up to date, written by one thread and read by another."""
 
+import asyncio
+import logging
 import re
 import sqlite3
 from contextlib import closing
@@ -14,8 +16,12 @@ from memory.worker import Job, Worker
 Result = TypeVar("Result")
 Synchronous: TypeAlias = Literal["FULL", "NORMAL"]
 
+log = logging.getLogger(__name__)
+
 MIGRATION = re.compile(r"(\d{4})_\w+\.sql")
 DATABASE = "switchboard.db"
+CHECKPOINT_EVERY = 300  # writes; some four pages each
+MAX_LOG_PAGES = 4_000  # of 4 KiB
 
 
 def connect(path: Path, synchronous: Synchronous) -> sqlite3.Connection:
@@ -26,8 +32,20 @@ def connect(path: Path, synchronous: Synchronous) -> sqlite3.Connection:
     connection.execute("PRAGMA journal_mode = WAL")
     connection.execute(f"PRAGMA synchronous = {synchronous}")
     connection.execute("PRAGMA temp_store = MEMORY")
+    connection.execute("PRAGMA wal_autocheckpoint = 0")  # the writer has no time for it: see `checkpoint`
     connection.execute("PRAGMA journal_size_limit = 67108864")
     return connection
+
+
+def checkpoint(connection: sqlite3.Connection) -> None:
+    """Move what was committed from the log into the database, beside the writer.
+
+    A log that has grown all the same, for want of a quiet moment to begin it anew, is worth making the writer
+    wait.
+    """
+    _, pages, _ = connection.execute("PRAGMA wal_checkpoint(PASSIVE)").fetchone()
+    if pages > MAX_LOG_PAGES:
+        connection.execute("PRAGMA wal_checkpoint(RESTART)").fetchone()
 
 
 def migrations() -> list[tuple[int, str]]:
@@ -67,25 +85,31 @@ class Database:
         self._synchronous = synchronous
         self._writer: Worker | None = None
         self._reader: Worker | None = None
+        self._keeper: Worker | None = None
+        self._writes = 0
+        self._checkpoint: asyncio.Task[None] | None = None
 
     async def __aenter__(self) -> Self:
         try:
             with closing(self._connect()) as connection:
                 migrate(connection)
             self._path.chmod(0o600)
-            writer, reader = self._connect(), self._connect()
+            writer, reader, keeper = self._connect(), self._connect(), self._connect()
         except (sqlite3.Error, OSError) as error:
             raise StoreError(
                 f"{self._path} can't be opened: {error}; is there a backup to restore?"
             ) from error
         self._writer = Worker(writer, name="store writer", commits=True)
         self._reader = Worker(reader, name="store reader", commits=False)
+        self._keeper = Worker(keeper, name="store keeper", commits=False)
         return self
 
     async def __aexit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        for worker in (self._writer, self._reader):
+        if self._checkpoint is not None:
+            await asyncio.wait({self._checkpoint})
+        for worker in (self._writer, self._reader, self._keeper):
             if worker is not None:
                 await worker.close()
 
@@ -96,7 +120,19 @@ class Database:
         """Run a job and commit it; see `Worker.run`."""
         if self._writer is None:
             raise StoreError("the store is not open")
-        return await self._writer.run(job)
+        result = await self._writer.run(job)
+        self._writes += 1
+        if self._writes % CHECKPOINT_EVERY == 0 and (self._checkpoint is None or self._checkpoint.done()):
+            self._checkpoint = asyncio.create_task(self._keep(), name="checkpoint")
+        return result
+
+    async def _keep(self) -> None:
+        if self._keeper is None:
+            return
+        try:
+            await self._keeper.run(checkpoint)
+        except StoreError as error:  # the next one may do it; until then the log grows
+            log.error("checkpoint failed", extra={"cause": str(error)})
 
     async def read(self, job: Job[Result]) -> Result:
         """Run a job that only reads, beside the writer."""

@@ -3,6 +3,8 @@
 import sqlite3
 from dataclasses import dataclass
 
+from msgspec.structs import replace
+
 from bot.messages import InboundMessage, SessionKey, StoredMessage, decode_inbound
 from memory.database import Database
 from memory.rows import LINE, line_from
@@ -47,7 +49,7 @@ class History:
                 " ORDER BY seq",
                 (session,),
             )
-            return [decode_inbound(blob) for (blob,) in rows]
+            return [replace(decode_inbound(blob), session=session) for (blob,) in rows]
 
         return await self._database.read(job)
 

@@ -9,7 +9,7 @@ from typing import Self
 
 import msgspec
 
-from bot.errors import HomeInUse
+from bot.errors import ConfigError, HomeInUse
 from bot.messages import Frozen
 
 LOCK = "lock"
@@ -35,9 +35,13 @@ class Home:
 
         Raises:
             HomeInUse: Another process has it.
+            ConfigError: It can't be made or written.
         """
-        self._path.mkdir(parents=True, exist_ok=True, mode=0o700)
-        descriptor = os.open(self._path / LOCK, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+        try:
+            self._path.mkdir(parents=True, exist_ok=True, mode=0o700)
+            descriptor = os.open(self._path / LOCK, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+        except OSError as error:
+            raise ConfigError(f"BOT_HOME={self._path} can't be used: {error.strerror}") from error
         if not _take(descriptor):
             os.close(descriptor)
             holder = read_holder(self._path)

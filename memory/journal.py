@@ -118,7 +118,7 @@ class Journal:
 
         return await self._database.write(job)
 
-    async def park(self, end: End, *, speaker: str) -> None:
+    async def park(self, end: End, *, speaker: str, has_outbox: bool = True) -> None:
         """See the protocol."""
 
         def job(db: sqlite3.Connection) -> None:
@@ -129,11 +129,14 @@ class Journal:
             _fenced(changed, end.run)
             number, _ = count_line(db, end.session, in_context=True)
             add_line(db, end.session, _answer_line(end, number, speaker))
-            _put_in_outbox(db, end)
+            if has_outbox:
+                _put_in_outbox(db, end)
 
         await self._database.write(job)
 
-    async def cancel(self, message: InboundMessage, end: End, *, speaker: str) -> None:
+    async def cancel(
+        self, message: InboundMessage, end: End, *, speaker: str, has_outbox: bool = True
+    ) -> None:
         """See the protocol."""
 
         def job(db: sqlite3.Connection) -> None:
@@ -144,6 +147,8 @@ class Journal:
             )
             _fenced(changed, message.run)
             _add_exchange(db, message, end, speaker)
+            if has_outbox:
+                _put_in_outbox(db, end)
 
         await self._database.write(job)
 

@@ -84,6 +84,21 @@ async def test_doctor_shows_settings_and_masks_secrets(shell: Shell) -> None:
     assert done.code == 0
 
 
+async def test_doctor_masks_a_password_in_an_address(shell: Shell) -> None:
+    done = await shell.run("doctor", BOT_OPENAI__BASE_URL="http://me:hunter2@127.0.0.1:9/v1")
+
+    assert "hunter2" not in done.out
+    assert "127.0.0.1:9/v1" in done.out
+
+
+async def test_a_home_that_can_not_be_made_is_a_clear_error(shell: Shell, tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("in the way")
+    done = await shell.run("run", BOT_HOME=str(tmp_path / "file" / "home"))
+
+    assert done.code == 2
+    assert "BOT_HOME" in done.err
+
+
 async def test_doctor_says_what_is_missing(shell: Shell) -> None:
     done = await shell.run("doctor", BOT_PROVIDER="local")
 

@@ -102,7 +102,9 @@ class Brake:
     async def _drop(self, pending: Pending) -> None:
         end = end_of(pending.message, pending.attempts + 1, Outcome(reason="killed", text=DROPPED), seq=1)
         if pending.begun is None:
-            await self._journal.cancel(pending.message, end, speaker=self._name)
+            await self._journal.cancel(
+                pending.message, end, speaker=self._name, has_outbox=self._has_outbox(end)
+            )
         else:
             now = time.time()
             record = TurnRecord(started_at=now, ended_at=now)
@@ -113,13 +115,14 @@ class Brake:
         return end.address.channel not in self._live_channels
 
     async def _confirm(self, message: InboundMessage, reply: str) -> None:
-        """Answer a control command at once; the history gets it for people to read."""
+        """Answer a control command; saved first, for the platform to confirm, but said in any case."""
         end = end_of(message, 1, Outcome(reason="done", text=reply), seq=1)
-        self._publisher.end(end)
         try:
-            await self._journal.note(message, end, speaker=self._name, has_outbox=self._has_outbox(end))
-        except StoreError as error:
+            async with asyncio.timeout(JOURNAL_SECONDS):
+                await self._journal.note(message, end, speaker=self._name, has_outbox=self._has_outbox(end))
+        except (StoreError, TimeoutError) as error:
             log.error("control reply not kept", extra={"cause": str(error)})
+        self._publisher.end(end)
 
 
 def _take_waiting(lane: Lane, *, everything: bool) -> list[Pending]:

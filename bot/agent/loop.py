@@ -229,7 +229,7 @@ class AgentLoop:
     async def _park(self, pending: Pending) -> None:
         text = PARKED.format(crashes=self._settings.max_crashes)
         end = end_of(pending.message, pending.attempts, Outcome(reason="error", text=text), seq=1)
-        await self._journal.park(end, speaker=self._settings.name)
+        await self._journal.park(end, speaker=self._settings.name, has_outbox=self._has_outbox(end))
         log.error("message parked", extra={"run": end.run, "session": end.session})
         self._publisher.end(end)
 

@@ -95,10 +95,12 @@ class Journal(Protocol):
     async def recover(self, max_crashes: int) -> Recovery:
         """Find what is not done after a restart."""
 
-    async def park(self, end: End, *, speaker: str) -> None:
+    async def park(self, end: End, *, speaker: str, has_outbox: bool = True) -> None:
         """Put a message aside that crashed the process too often, and tell the person so, all or nothing."""
 
-    async def cancel(self, message: InboundMessage, end: End, *, speaker: str) -> None:
+    async def cancel(
+        self, message: InboundMessage, end: End, *, speaker: str, has_outbox: bool = True
+    ) -> None:
         """Close a message that still waits, without a turn; both lines are kept for people to see."""
 
     async def note(self, message: InboundMessage, end: End, *, speaker: str, has_outbox: bool) -> None:

@@ -3,6 +3,7 @@
 import asyncio
 import importlib.util
 import json
+import re
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -16,6 +17,7 @@ from bot.operations.ask import ask
 from bot.operations.terminal import say
 from bot.settings import Section, Settings, load_settings, variable_name
 
+PASSWORD = re.compile(r"//[^/@\s]+@")  # in an address
 LONG_TURN = 60.0  # seconds after which a running turn is pointed out
 
 
@@ -64,7 +66,7 @@ def _masked(value: object) -> str:
         return "********"
     if isinstance(value, tuple):
         return ",".join(str(part) for part in value)
-    return "" if value is None else str(value)
+    return "" if value is None else PASSWORD.sub("//********@", str(value))
 
 
 def _show_channels(report: Report, settings: Settings) -> None:
@@ -83,7 +85,7 @@ def _show_backend(report: Report, settings: Settings, *, is_probing: bool) -> No
     if settings.openai.api_key is None and settings.openai.base_url is None:
         report.missing("openai: set OPENAI_API_KEY, or BOT_OPENAI__BASE_URL for another server")
         return
-    report.good(f"openai: {settings.openai.base_url or 'the default address'}")
+    report.good(f"openai: {_masked(settings.openai.base_url) or 'the default address'}")
     if is_probing:
         try:
             names = asyncio.run(list_models(settings.openai))

@@ -6,7 +6,7 @@ import os
 import signal
 import threading
 
-from bot.app import App, talk
+from bot.app import App, calm_collector, talk
 from bot.operations.terminal import run_loop, say
 from bot.settings import Settings, load_settings
 from bot.telemetry import set_up_logging
@@ -32,6 +32,7 @@ async def _serve(settings: Settings) -> int:
     async with App(settings) as app:
         if app.url is not None:
             say(f"Chat with {settings.name} at {app.url}/chat  (Ctrl-C stops)")
+        calm_collector()
         await stop.wait()
         log.info("stopping")
         last = threading.Timer(settings.shutdown_grace + LAST_SECONDS, os._exit, (1,))

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from bot.errors import StoreError
-from memory.database import DATABASE, Database, connect, migrate, migrations
+from memory.database import DATABASE, MAX_LOG_PAGES, Database, connect, migrate, migrations
 from memory.store import Store
 
 NEWEST = migrations()[-1][0]
@@ -120,3 +120,17 @@ async def test_what_was_written_is_there_after_opening_again(path: Path, synchro
         rows = await database.read(lambda db: db.execute("SELECT * FROM aliases").fetchall())
 
     assert rows == [("a", "b")]
+
+
+async def test_the_log_does_not_grow_for_ever(home: Path) -> None:
+    def insert(db: sqlite3.Connection) -> None:
+        db.execute("INSERT INTO heap VALUES (?)", ("x" * 4_000,))
+
+    path = home / DATABASE
+    async with Database(path, synchronous="NORMAL") as database:
+        await database.write(lambda db: db.execute("CREATE TABLE heap (text TEXT)").close())
+        for _ in range(8_000):
+            await database.write(insert)
+        log_size = path.with_name(f"{DATABASE}-wal").stat().st_size
+
+    assert log_size < 1.5 * MAX_LOG_PAGES * 4_096
