@@ -10,7 +10,7 @@ import time
 from asyncio.subprocess import PIPE, Process
 from collections import deque
 from collections.abc import AsyncGenerator, Callable
-from contextlib import aclosing
+from contextlib import aclosing, suppress
 from pathlib import Path
 from typing import IO
 
@@ -28,6 +28,7 @@ SERVER = Path(__file__).with_name("local_server.py")
 START_SECONDS = 60.0
 STOP_SECONDS = 5.0
 MAX_DEATHS = 5  # within DEATH_WINDOW; more, and starting again waits until the oldest is forgotten
+NEWS_SECONDS = 1.0
 DEATH_WINDOW = 60.0
 OPENING = PromptMessage(role="user", content="Hello")  # chat templates want a person's message
 TIMEOUTS = Timeouts(connect=5, first_token=300, silence=120, call=540)  # calls queue for the only slot
@@ -77,10 +78,14 @@ class LocalClient:
 
     async def stream(self, request: ModelRequest) -> AsyncGenerator[ModelEvent, None]:
         """See `ModelClient.stream`; starts the child if it does not run."""
-        client = await self._running()
-        async with aclosing(client.stream(request)) as events:
-            async for event in events:
-                yield event
+        server = await self._running()
+        try:
+            async with aclosing(server.client.stream(request)) as events:
+                async for event in events:
+                    yield event
+        except ModelUnavailable:
+            await server.notice_death()
+            raise
 
     async def warm(self, messages: tuple[PromptMessage, ...]) -> None:
         """See `Warmable.warm`: the engine keeps what it has computed for `messages`."""
@@ -96,10 +101,10 @@ class LocalClient:
                 await self._server.stop()
                 self._server = None
 
-    async def _running(self) -> OpenAIClient:
+    async def _running(self) -> "LocalServer":
         async with self._lock:
             if self._server is not None and self._server.is_alive:
-                return self._server.client
+                return self._server
             if self._server is not None:
                 await self._server.stop()
                 self._server = None
@@ -110,7 +115,7 @@ class LocalClient:
             except ModelError:
                 self._deaths.append(self._clock())
                 raise
-            return self._server.client
+            return self._server
 
     def _check_deaths(self) -> None:
         """Refuse to start a child again that keeps dying."""
@@ -164,6 +169,12 @@ class LocalServer:
     def is_alive(self) -> bool:
         """Whether the child runs."""
         return self._process.returncode is None
+
+    async def notice_death(self) -> None:
+        """Give the news of a child's death the time to arrive, so that the next call starts another."""
+        with suppress(TimeoutError):
+            async with asyncio.timeout(NEWS_SECONDS):
+                await self._process.wait()
 
     async def stop(self) -> None:
         """End the child."""
