@@ -102,6 +102,7 @@ class AgentLoop:
             live_channels=settings.live_channels,
         )
         self._arriving: set[SessionKey] = set()  # sessions whose first message is being journaled
+        self._intake: set[asyncio.Task[Receipt]] = set()
         self._is_draining = False
         self._turns: set[asyncio.Task[None]] = set()  # not in the group: it would wait for one that hangs
 
@@ -116,6 +117,8 @@ class AgentLoop:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         await self.drain()
+        if self._intake:
+            await asyncio.wait(set(self._intake), timeout=COMMIT_SECONDS)
         await self._group.__aexit__(None, None, None)
 
     async def drain(self) -> None:
@@ -180,9 +183,23 @@ class AgentLoop:
     async def accept(self, message: InboundMessage) -> Receipt:
         """Journal a message and put it into its lane; `/kill` is obeyed here, before any lane.
 
+        A caller who goes away meanwhile (its connection broke) changes nothing: what is in the journal gets
+        into its lane.
+
         Raises:
             StoreError: It could not be journaled, so it was not accepted.
         """
+        task = asyncio.create_task(self._take_in(message), name="accept")
+        self._intake.add(task)
+        task.add_done_callback(self._taken_in)
+        return await asyncio.shield(task)
+
+    def _taken_in(self, task: asyncio.Task[Receipt]) -> None:
+        self._intake.discard(task)
+        if not task.cancelled() and isinstance(error := task.exception(), StoreError):
+            log.warning("message not accepted", extra={"cause": str(error)})
+
+    async def _take_in(self, message: InboundMessage) -> Receipt:
         if (kill := parse_kill(message.text)) is not None:
             return await self._brake.pull(message, kill)
         lane = self._lanes.get(message.session)

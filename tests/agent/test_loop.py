@@ -278,3 +278,18 @@ async def test_messages_through_an_alias_belong_to_its_session(tmp_path: Path) -
         assert end.session == "web:default:b"
         assert await bot.texts("b") == [("user", "hello"), ("assistant", "echo: hello ")]
         assert end.address.chat == "a"
+
+
+async def test_a_message_whose_sender_goes_away_while_it_is_accepted_is_answered(tmp_path: Path) -> None:
+    async with rig(tmp_path) as bot:
+        message = inbound("hello")
+        publishing = asyncio.create_task(bot.bus.publish(message))
+        await asyncio.sleep(0)
+        publishing.cancel()
+        await asyncio.wait({publishing})
+        again = await bot.bus.publish(message)
+        (end,) = await bot.ended(1)
+
+        assert publishing.cancelled()
+        assert again is Receipt.DUPLICATE
+        assert end.text == "echo: hello "
