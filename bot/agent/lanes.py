@@ -31,6 +31,13 @@ class Lane:
         self.running: Run | None = None
         self.done: asyncio.Future[None] | None = None
 
+    def holds(self, dedupe_key: str) -> bool:
+        """Whether a message waits or runs here already."""
+        here = [pending.message for pending in self.waiting]
+        if self.running is not None:
+            here.append(self.running.message)
+        return any(message.dedupe_key == dedupe_key for message in here)
+
     def start(self, run: Run) -> None:
         """A turn begins."""
         self.running = run

@@ -204,6 +204,8 @@ class AgentLoop:
             return await self._brake.pull(message, kill)
         lane = self._lanes.get(message.session)
         if lane is not None and len(lane.waiting) >= self._settings.max_waiting:
+            if lane.holds(message.dedupe_key):
+                return Receipt.DUPLICATE
             self._say(message, FULL.format(waiting=len(lane.waiting)))
             return Receipt.REFUSED
         accepted = await self._journal_once(message)

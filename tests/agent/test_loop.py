@@ -111,6 +111,19 @@ async def test_more_messages_than_may_wait_are_refused_and_the_person_is_told(tm
         assert "2 messages waiting" in refusal.text
 
 
+async def test_a_message_that_waits_already_is_not_refused_when_it_comes_again(tmp_path: Path) -> None:
+    gate = Gate()
+    async with rig(tmp_path, gate.play(), max_waiting=1) as bot:
+        await bot.say("runs")
+        await gate.reached()
+        message = inbound("waits")
+        receipts = [await bot.bus.publish(message) for _ in range(2)]
+        gate.open()
+        await bot.ended(2)
+
+        assert receipts == [Receipt.ACCEPTED, Receipt.DUPLICATE]
+
+
 async def test_the_stream_has_growing_numbers_and_exactly_one_end(tmp_path: Path) -> None:
     async with rig(tmp_path) as bot:
         await bot.say("a b c")
