@@ -231,7 +231,7 @@ async def test_no_chunk_of_a_killed_turn_comes_after_its_end(tmp_path: Path) -> 
     async def chatter(turn: TurnInput) -> AsyncIterator[AgentEvent]:
         while True:
             try:
-                await asyncio.sleep(0)
+                await asyncio.sleep(0.005)  # the model's pace
             except asyncio.CancelledError:
                 yield MessageEvent(content="not dead yet")
                 raise
