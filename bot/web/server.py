@@ -15,6 +15,7 @@ from starlette.middleware import Middleware
 from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 from starlette.routing import BaseRoute, Route
+from websockets.exceptions import InvalidState
 
 from bot.errors import ConfigError
 from bot.settings import WebSettings
@@ -96,7 +97,10 @@ class WebServer:
     ) -> None:
         if self._server is not None and self._task is not None:
             self._server.leaving.set()
-            await self._task
+            try:
+                await self._task
+            except InvalidState as error:  # uvicorn closes a socket whose client is closing it, too
+                log.info("a socket was closing already", extra={"cause": str(error)})
 
 
 class _Server(uvicorn.Server):
