@@ -15,7 +15,6 @@ from starlette.middleware import Middleware
 from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 from starlette.routing import BaseRoute, Route
-from websockets.exceptions import InvalidState
 
 from bot.errors import ConfigError
 from bot.settings import WebSettings
@@ -97,10 +96,7 @@ class WebServer:
     ) -> None:
         if self._server is not None and self._task is not None:
             self._server.leaving.set()
-            try:
-                await self._task
-            except InvalidState as error:  # uvicorn closes a socket whose client is closing it, too
-                log.info("a socket was closing already", extra={"cause": str(error)})
+            await self._task
 
 
 class _Server(uvicorn.Server):
@@ -126,7 +122,7 @@ class _Server(uvicorn.Server):
 def _configure(app: Starlette) -> uvicorn.Config:
     return uvicorn.Config(
         app,
-        ws="websockets-sansio",
+        ws="bot.web.sockets:SocketProtocol",
         ws_max_size=MAX_FRAME,
         ws_ping_interval=PING_INTERVAL,
         ws_ping_timeout=PING_INTERVAL,
