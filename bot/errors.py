@@ -9,8 +9,14 @@ BotError
 │   ├── ModelUnavailable worth another try; `retry_after` seconds where the server gave them
 │   └── ContextOverflow  the prompt does not fit the model's window
 ├── ChannelError         a platform refused or did not answer
+│   ├── RateLimited      it was asked too often, and has done nothing
+│   ├── MarkupRefused    it did not take the formatting
+│   ├── MessageGone      the message can be changed no more
+│   └── OutcomeUnknown   it may have obeyed
 └── QueueFull            a session has too many messages waiting
 """
+
+from typing import Literal
 
 
 class BotError(Exception):
@@ -81,6 +87,32 @@ class ChannelError(BotError):
         super().__init__(message)
         self.permanent = permanent
         self.retry_after = retry_after
+
+
+class RateLimited(ChannelError):
+    """A platform was asked too often; it has done nothing.
+
+    Attributes:
+        scope: What has to wait: calls about one message, in one chat, or all of the account.
+    """
+
+    def __init__(
+        self, message: str, *, retry_after: float, scope: Literal["message", "chat", "account"] = "chat"
+    ) -> None:
+        super().__init__(message, retry_after=retry_after)
+        self.scope = scope
+
+
+class MarkupRefused(ChannelError):
+    """A platform did not take the formatting of a text; as plain text it may take it."""
+
+
+class MessageGone(ChannelError):
+    """A message can be changed no more (deleted, too old, changed too often): go on in a new one."""
+
+
+class OutcomeUnknown(ChannelError):
+    """The connection broke after a call was sent: it may have been obeyed."""
 
 
 class QueueFull(BotError):

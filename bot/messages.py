@@ -54,6 +54,15 @@ class Trigger(StrEnum):
     VOICE = "voice"
 
 
+class Kind(StrEnum):
+    """What an inbound message is; only the first asks for an answer."""
+
+    MESSAGE = "message"
+    OVERHEARD = "overheard"  # said in a group, but not to the bot: context of the next answer
+    EDIT = "edit"  # the message `target` now has this text
+    DELETE = "delete"  # the message `target` was taken back
+
+
 class Role(StrEnum):
     """What a sender may do, from most to least."""
 
@@ -71,12 +80,14 @@ class Address(Frozen, frozen=True, kw_only=True):
         account: Which of our accounts on that platform.
         chat: The platform's id of the chat.
         thread: The platform's id of the thread or topic inside the chat.
+        is_direct: Whether only one person and the bot are in the chat.
     """
 
     channel: str
     account: str = "default"
     chat: str
     thread: str | None = None
+    is_direct: bool = True
 
     def session(self) -> SessionKey:
         """The session this address belongs to, as long as no alias or route says otherwise."""
@@ -94,7 +105,14 @@ class Sender(Frozen, frozen=True, kw_only=True):
 
 
 class Attachment(Frozen, frozen=True, kw_only=True):
-    """A file that came with a message or goes with one: `path` on our disk or `url` on the platform."""
+    """A file that came with a message or goes with one.
+
+    Attributes:
+        path: On our disk; for one that came, as soon as it was fetched.
+        url: On the platform, or whatever its adapter needs to fetch it; never shown and never logged.
+        transcript: What is said in it, where it was transcribed.
+        fault: Why it could not be fetched, in words for people.
+    """
 
     kind: Literal["image", "audio", "voice", "video", "file"]
     name: str = ""
@@ -102,6 +120,8 @@ class Attachment(Frozen, frozen=True, kw_only=True):
     size: int | None = None
     path: str | None = None
     url: str | None = None
+    transcript: str | None = None
+    fault: str | None = None
 
 
 class Button(Frozen, frozen=True, kw_only=True):
@@ -118,12 +138,15 @@ class InboundMessage(Frozen, frozen=True, kw_only=True):
 
     Attributes:
         id: Ours; the turn that answers the message runs under the same id.
-        platform_id: The platform's id of the message; with channel and account it is the dedupe key.
+        kind: Whether it is to be answered, or changes what was said before.
+        platform_id: The platform's id of the message, or of the event where it is no message; with channel
+            and account it is the dedupe key.
         text: Plain text; the channel's own markup is already gone.
         received_at: Aware, in UTC; the platform's clock where it gives one.
         reply_to: The platform's id of the message this one answers.
         mentions: Ids of the people and bots the text names.
-        is_direct: Whether only the sender and the bot are in the chat.
+        target: For an edit or a deletion: the `platform_id` of the message that it changes.
+        may_be_silent: The bot reads along and was not asked: it may decide that it has nothing to say.
         pressed: The value of the button, where the trigger is a button.
     """
 
@@ -134,12 +157,19 @@ class InboundMessage(Frozen, frozen=True, kw_only=True):
     sender: Sender
     text: str
     received_at: datetime
+    kind: Kind = Kind.MESSAGE
     trigger: Trigger = Trigger.MESSAGE
-    is_direct: bool = True
     reply_to: str | None = None
+    target: str | None = None
+    may_be_silent: bool = False
     mentions: tuple[str, ...] = ()
     attachments: tuple[Attachment, ...] = ()
     pressed: str | None = None
+
+    @property
+    def is_direct(self) -> bool:
+        """Whether only the sender and the bot are in the chat."""
+        return self.address.is_direct
 
     @property
     def run(self) -> RunId:

@@ -1,9 +1,10 @@
 """The settings: one class, read once, frozen; `.env.example` and `docs/settings.md` follow from it."""
 
 import os
+import re
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import Annotated, Any, Literal, TypeAlias
+from typing import Annotated, Any, Literal, Self, TypeAlias, get_args, get_origin
 
 from dotenv import dotenv_values
 from pydantic import (
@@ -16,8 +17,10 @@ from pydantic import (
     ValidationError,
     ValidationInfo,
     field_validator,
+    model_validator,
 )
 from pydantic.fields import FieldInfo
+from pydantic_core import PydanticUndefined
 from pydantic_settings import (
     BaseSettings,
     InitSettingsSource,
@@ -152,6 +155,189 @@ class LogSettings(Section):
     )
 
 
+class ChannelSettings(Section):
+    """What every platform has."""
+
+    streaming: Literal["partial", "block", "off"] = Field(
+        default="partial",
+        description="How answers come: grown in place (partial), in finished blocks, or whole (off).",
+    )
+    block_min: int = Field(default=400, ge=1, description="block: the least characters of a block.")
+    block_max: int = Field(default=1_500, ge=50, description="block: the most characters of a block.")
+    block_idle: float = Field(
+        default=1.0, ge=0, description="block: seconds without new text after which what is there is sent."
+    )
+    human_delay: bool = Field(default=False, description="block: pause 0.8 to 2.5 seconds between blocks.")
+    reply_mode: Literal["off", "first", "all"] = Field(
+        default="first", description="In groups: which messages of an answer quote the question."
+    )
+    ack_reaction: str | None = Field(
+        default=None, description="Emoji put on a message while it is being answered, like \N{EYES}."
+    )
+    typing: bool = Field(default=True, description="Show that the bot is writing.")
+    link_previews: bool = Field(default=False, description="Let the platform show previews of links.")
+    allow_pings: bool = Field(
+        default=False, description="Let the model's text notify everybody, roles and people."
+    )
+    allow_bots: bool = Field(default=False, description="Answer other bots, too.")
+    require_mention: bool = Field(
+        default=True, description="In groups: answer only when mentioned, replied to or called by name."
+    )
+    group_context: int = Field(
+        default=50,
+        ge=0,
+        le=1_000,
+        description="In groups: messages not meant for the bot that it gets to see.",
+    )
+    debounce: float = Field(
+        default=0, ge=0, le=60, description="Seconds to wait for the rest of what somebody writes in bursts."
+    )
+    max_file_mb: int = Field(
+        default=50, ge=1, le=2_000, description="The largest file taken from people, in MB."
+    )
+
+    @field_validator("block_max")
+    @classmethod
+    def _is_above_minimum(cls, block_max: int, info: ValidationInfo) -> int:
+        if block_max < info.data.get("block_min", 0):
+            raise ValueError(f"{block_max} is below block_min ({info.data['block_min']})")
+        return block_max
+
+
+class TelegramAccount(Section):
+    """One more bot on Telegram."""
+
+    token: SecretStr = Field(description="Token of the bot, from @BotFather.")
+
+
+class TelegramSettings(ChannelSettings):
+    """Telegram; on when it has a token."""
+
+    token: SecretStr | None = Field(default=None, description="Token of the bot, from @BotFather.")
+    base_url: str = Field(
+        default="https://api.telegram.org",
+        pattern=r"^https?://",
+        description="Root of the Bot API, before /bot<token>.",
+    )
+    mode: Literal["polling", "webhook"] = Field(
+        default="polling", description="How messages come; webhook needs BOT_PUBLIC_URL."
+    )
+    webhook_secret: SecretStr | None = Field(
+        default=None, description="webhook: what Telegram must send along; default: derived from the token."
+    )
+    accounts: dict[str, TelegramAccount] = Field(default={}, description="More bots, by name.")
+
+
+class DiscordAccount(Section):
+    """One more bot on Discord."""
+
+    token: SecretStr = Field(description="Token of the bot, from the developer portal.")
+
+
+class DiscordSettings(ChannelSettings):
+    """Discord; on when it has a token."""
+
+    token: SecretStr | None = Field(
+        default=None,
+        description="Token of the bot, from the developer portal; needs the intent Message Content.",
+    )
+    api_url: str = Field(
+        default="https://discord.com/api/v10", pattern=r"^https?://", description="The API, with /v10."
+    )
+    gateway_url: str = Field(
+        default="wss://gateway.discord.gg/", pattern=r"^wss?://", description="The gateway."
+    )
+    accounts: dict[str, DiscordAccount] = Field(default={}, description="More bots, by name.")
+
+
+class SlackAccount(Section):
+    """One more Slack workspace or app."""
+
+    bot_token: SecretStr = Field(description="xoxb-…, from OAuth & Permissions.")
+    app_token: SecretStr | None = Field(default=None, description="xapp-…, for Socket Mode.")
+    signing_secret: SecretStr | None = Field(default=None, description="For HTTP mode.")
+
+
+class SlackSettings(ChannelSettings):
+    """Slack; on when it has a bot token, and an app token or (HTTP mode) a signing secret."""
+
+    bot_token: SecretStr | None = Field(default=None, description="xoxb-…, from OAuth & Permissions.")
+    app_token: SecretStr | None = Field(default=None, description="xapp-…, for Socket Mode.")
+    signing_secret: SecretStr | None = Field(
+        default=None, description="For HTTP mode: used where there is no app token; needs BOT_PUBLIC_URL."
+    )
+    base_url: str = Field(
+        default="https://slack.com/api/", pattern=r"^https?://.*/$", description="The Web API, with /api/."
+    )
+    trust_admins: bool = Field(
+        default=False, description="Admins and owners of the workspace may steer the bot."
+    )
+    accounts: dict[str, SlackAccount] = Field(default={}, description="More workspaces, by name.")
+
+    @model_validator(mode="after")
+    def _can_hear(self) -> Self:
+        accounts: tuple[SlackSettings | SlackAccount, ...] = (self, *self.accounts.values())
+        for account in accounts:
+            if account.bot_token and not (account.app_token or account.signing_secret):
+                raise ValueError(
+                    "slack: a bot token needs BOT_SLACK__APP_TOKEN (Socket Mode) "
+                    "or BOT_SLACK__SIGNING_SECRET (HTTP mode)"
+                )
+        return self
+
+
+class FeishuAccount(Section):
+    """One more Feishu or Lark app."""
+
+    app_id: str = Field(description="cli_…")
+    app_secret: SecretStr = Field(description="Secret of the app.")
+    verification_token: SecretStr | None = Field(default=None, description="For webhook mode.")
+    encrypt_key: SecretStr | None = Field(default=None, description="For webhook mode.")
+
+
+class FeishuSettings(ChannelSettings):
+    """Feishu and Lark; on when it has an app id and secret."""
+
+    app_id: str | None = Field(default=None, description="cli_…, from the developer console.")
+    app_secret: SecretStr | None = Field(default=None, description="Secret of the app.")
+    domain: str = Field(
+        default="https://open.feishu.cn",
+        pattern=r"^https?://",
+        description="https://open.larksuite.com for Lark.",
+    )
+    mode: Literal["socket", "webhook"] = Field(
+        default="socket", description="How messages come; webhook needs BOT_PUBLIC_URL and the token below."
+    )
+    verification_token: SecretStr | None = Field(
+        default=None, description="webhook: what the console shows under Events."
+    )
+    encrypt_key: SecretStr | None = Field(
+        default=None, description="webhook: set it where the console has one."
+    )
+    accounts: dict[str, FeishuAccount] = Field(default={}, description="More apps, by name.")
+
+    @model_validator(mode="after")
+    def _is_complete(self) -> Self:
+        if bool(self.app_id) != bool(self.app_secret):
+            raise ValueError("feishu: BOT_FEISHU__APP_ID and BOT_FEISHU__APP_SECRET go together")
+        if self.mode == "webhook" and self.app_id and not self.verification_token:
+            raise ValueError("feishu: mode webhook needs BOT_FEISHU__VERIFICATION_TOKEN")
+        return self
+
+
+class TranscriptionSettings(Section):
+    """What turns voice notes into text: any server with the transcription endpoint of OpenAI."""
+
+    model: str | None = Field(
+        default=None, description="Name of the model; without it voice notes stay files."
+    )
+    base_url: str | None = Field(
+        default=None, pattern=r"^https?://", description="Default: the one of BOT_OPENAI__BASE_URL."
+    )
+    api_key: SecretStr | None = Field(default=None, description="Default: the one of BOT_OPENAI__API_KEY.")
+    timeout: float = Field(default=60, gt=0, description="Seconds for one voice note.")
+
+
 class Settings(BaseSettings):
     """All settings, from the environment, `.env` and `bot.toml`, in that order of precedence."""
 
@@ -189,7 +375,17 @@ class Settings(BaseSettings):
     shutdown_grace: float = Field(default=20, ge=0, description="Seconds that running turns get at shutdown.")
     context_top_k: int = Field(default=12, ge=1, le=1000, description="Messages of history in the prompt.")
     context_tokens: int = Field(default=8_000, ge=64, description="Tokens of history in the prompt.")
+    public_url: str | None = Field(
+        default=None,
+        pattern=r"^https://|^http://(127\.0\.0\.1|localhost)",
+        description="Where platforms reach the web server, for webhook modes: https://bot.example.org",
+    )
     web: WebSettings = WebSettings()
+    telegram: TelegramSettings = TelegramSettings()
+    discord: DiscordSettings = DiscordSettings()
+    slack: SlackSettings = SlackSettings()
+    feishu: FeishuSettings = FeishuSettings()
+    transcription: TranscriptionSettings = TranscriptionSettings()
     openai: OpenAISettings = OpenAISettings()
     local: LocalSettings = LocalSettings()
     store: StoreSettings = StoreSettings()
@@ -202,6 +398,20 @@ class Settings(BaseSettings):
             if ":" not in admin.strip(":"):
                 raise ValueError(f"{admin!r} is not of the form channel:id, like telegram:42")
         return admins
+
+    @model_validator(mode="after")
+    def _can_be_reached(self) -> Self:
+        is_http_slack = self.slack.bot_token is not None and self.slack.app_token is None
+        for name, needs in (
+            ("BOT_TELEGRAM__MODE=webhook", self.telegram.mode == "webhook"),
+            ("BOT_FEISHU__MODE=webhook", self.feishu.mode == "webhook"),
+            ("Slack without BOT_SLACK__APP_TOKEN", is_http_slack),
+        ):
+            if needs and self.public_url is None:
+                raise ValueError(f"{name} needs BOT_PUBLIC_URL")
+            if needs and not self.web.enabled:
+                raise ValueError(f"{name} needs the web server: BOT_WEB__ENABLED=true")
+        return self
 
     @property
     def effective_provider(self) -> Literal["openai", "local"]:
@@ -266,11 +476,15 @@ def load_settings(**overrides: object) -> Settings:
 
 def _unknown_variables() -> Iterator[str]:
     """The variables with our prefix that no setting reads: pydantic would pass over them in silence."""
-    known = {name.lower() for name, *_ in walk_settings()}
+    known = [_pattern(name) for name, *_ in walk_settings()]
     for name in sorted({**os.environ, **dotenv_values(".env")}):
-        lower = name.lower()
-        if lower.startswith(PREFIX.lower()) and lower not in known:
+        if name.upper().startswith(PREFIX) and not any(one.fullmatch(name.upper()) for one in known):
             yield f"{name} is not a setting (see .env.example)"
+
+
+def _pattern(variable: str) -> re.Pattern[str]:
+    """Matches a variable; `<NAME>` in it stands for any name of an account."""
+    return re.compile(re.escape(variable).replace("<NAME>", "[A-Z0-9]+(_[A-Z0-9]+)*"))
 
 
 def _describe(error: ValidationError) -> Iterator[str]:
@@ -297,8 +511,16 @@ def walk_settings(model: type[BaseModel] = Settings, path: str = "") -> Iterator
         here = f"{path}{name}"
         if isinstance(field.annotation, type) and issubclass(field.annotation, Section):
             yield from walk_settings(field.annotation, f"{here}.")
+        elif (account := _account_model(field)) is not None:
+            yield from walk_settings(account, f"{here}.<name>.")
         else:
             yield variable_name(here), (model.__doc__ or "").strip().split("\n")[0], field
+
+
+def _account_model(field: FieldInfo) -> type[Section] | None:
+    """The section of one entry, where a setting maps names to sections."""
+    entries = get_args(field.annotation) if get_origin(field.annotation) is dict else ()
+    return entries[1] if entries else None
 
 
 def env_example() -> str:
@@ -317,6 +539,6 @@ def env_example() -> str:
 
 
 def _example_value(default: object) -> str:
-    if default is None or default == ():
+    if default is None or default is PydanticUndefined or default in ((), {}):
         return ""
     return str(default).lower() if isinstance(default, bool) else str(default)

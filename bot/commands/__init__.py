@@ -1,0 +1,1 @@
+"""Slash commands: declared once, the same on every channel."""

@@ -1,0 +1,1 @@
+"""Markdown as each platform writes it, and how long texts are cut."""
