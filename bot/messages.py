@@ -133,6 +133,11 @@ class Button(Frozen, frozen=True, kw_only=True):
     style: Literal["primary", "secondary", "danger"] = "secondary"
 
 
+def dedupe_key(address: Address, platform_id: str) -> str:
+    """What makes a message of a platform recognisable, whoever names it."""
+    return f"{address.channel}\x1f{address.account}\x1f{platform_id}"
+
+
 class InboundMessage(Frozen, frozen=True, kw_only=True):
     """What a person (or a schedule, a button, the API) sent, in the one shape every channel turns it into.
 
@@ -179,7 +184,7 @@ class InboundMessage(Frozen, frozen=True, kw_only=True):
     @property
     def dedupe_key(self) -> str:
         """What makes a redelivered message recognisable."""
-        return f"{self.address.channel}\x1f{self.address.account}\x1f{self.platform_id}"
+        return dedupe_key(self.address, self.platform_id)
 
 
 EndReason: TypeAlias = Literal["done", "error", "killed", "silent"]
@@ -355,6 +360,16 @@ class InboxUpdate(SessionEvent, frozen=True, kw_only=True, tag="inbox_update"):
     platform_id: str | None = None
 
 
+class SessionSwitched(SessionEvent, frozen=True, kw_only=True, tag="session_switched"):
+    """A chat goes on in another session, which is `session`.
+
+    Attributes:
+        chat: The chat's own session key, as its address gives it.
+    """
+
+    chat: SessionKey
+
+
 class Missed(Frozen, frozen=True, kw_only=True, tag="missed"):
     """Stands where a slow reader's queue overflowed: `count` items before this place are gone."""
 
@@ -374,6 +389,7 @@ SystemEvent: TypeAlias = (
     | Killed
     | LongRunning
     | InboxUpdate
+    | SessionSwitched
 )
 
 encoder = msgspec.json.Encoder()

@@ -43,8 +43,7 @@ class Capabilities(Frozen, frozen=True, kw_only=True):
         previews: A growing text can be shown without being a message yet (`ChannelAdapter.preview`).
         idempotent: A post repeated under the same key does not show twice.
         finds: `ChannelAdapter.find` can tell whether a post has happened.
-        keeps_history: What people see is read from our own store (web page, terminal): a saved answer is a
-            delivered one, and nothing has to be posted.
+        finishes: A message that grew needs a last call with `is_final`, even if its text stands already.
         typing_seconds: How long a typing indicator lasts; `None` where there is none.
         reactions: Messages can be given an emoji.
         max_upload: The largest file, in bytes; 0 where none can be sent.
@@ -58,7 +57,7 @@ class Capabilities(Frozen, frozen=True, kw_only=True):
     previews: bool = False
     idempotent: bool = False
     finds: bool = False
-    keeps_history: bool = False
+    finishes: bool = False
     typing_seconds: float | None = None
     reactions: bool = False
     max_upload: int = 0

@@ -74,6 +74,7 @@ class Welcome(Frozen, frozen=True, kw_only=True, tag="welcome", omit_defaults=Fa
         running: The answers that grow; what comes as `chunk` from now on goes behind their text.
         waiting: Accepted and not begun; `number` is 0 as long as a message has no place in the history.
         max_text: The longest message that is taken, in characters.
+        session: Which session this is; after `/new` or `/resume` another `welcome` comes, for another one.
     """
 
     bot: str
@@ -84,6 +85,7 @@ class Welcome(Frozen, frozen=True, kw_only=True, tag="welcome", omit_defaults=Fa
     waiting: tuple[StoredMessage, ...]
     commands: tuple[CommandHint, ...]
     max_text: int = MAX_TEXT
+    session: SessionKey = SessionKey("")
 
 
 class History(Frozen, frozen=True, kw_only=True, tag="history", omit_defaults=False):
@@ -154,6 +156,9 @@ decode_server = msgspec.json.Decoder(ServerFrame).decode
 
 class Transcript(Protocol):
     """What a live channel reads of the store."""
+
+    async def resolve(self, session: SessionKey) -> SessionKey:
+        """The session that a chat's own key leads to."""
 
     async def recent(
         self, session: SessionKey, *, before: int | None = None, limit: int = PAGE

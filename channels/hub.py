@@ -8,9 +8,7 @@ from types import TracebackType
 from typing import Self, TypeVar, assert_never
 
 from bot.bus import Bus, Subscription
-from bot.errors import ChannelError
 from bot.messages import (
-    Address,
     AgentEnd,
     AgentStart,
     Chunk,
@@ -21,10 +19,10 @@ from bot.messages import (
     OutboundMessage,
     RunId,
     SessionKey,
+    SessionSwitched,
     StoredMessage,
     SystemEvent,
 )
-from channels.base import Capabilities
 from channels.frames import CommandHint, Draft, Grow, Happened, Over, Said, ServerFrame, Transcript
 from channels.link import Link
 
@@ -76,14 +74,10 @@ class ChatHub:
         self._links: dict[SessionKey, list[Link]] = {}
         self._running: dict[SessionKey, dict[RunId, _Running]] = {}
         self._stack = AsyncExitStack()
-
-    @property
-    def capabilities(self) -> Capabilities:
-        """See `ChannelAdapter.capabilities`."""
-        return Capabilities(edits=True, idempotent=True, keeps_history=True)
+        self._group = asyncio.TaskGroup()
 
     async def __aenter__(self) -> Self:
-        group = await self._stack.enter_async_context(asyncio.TaskGroup())
+        group = await self._stack.enter_async_context(self._group)
         self._stack.callback(self._close_links)
         outbound = self._stack.enter_context(self.bus.outbound(channel=self.name))
         events = self._stack.enter_context(self.bus.events(limit=MAX_EVENTS))
@@ -95,14 +89,6 @@ class ChatHub:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         await self._stack.aclose()
-
-    async def post(self, address: Address, text: str, *, key: str, reply_to: str | None = None) -> str:
-        """See `ChannelAdapter.post`; here people read the store, so there is nothing to post to."""
-        raise ChannelError(f"channel {self.name!r} shows the stored history: it can't post", permanent=True)
-
-    async def edit(self, address: Address, platform_id: str, text: str) -> None:
-        """See `ChannelAdapter.edit`; as with `post`."""
-        raise ChannelError(f"channel {self.name!r} shows the stored history: it can't edit", permanent=True)
 
     def connect(self) -> Link:
         """Open a window; whoever opens it closes it."""
@@ -162,7 +148,15 @@ class ChatHub:
             case InboxUpdate():
                 self._show_update(event)
                 return
+            case SessionSwitched():
+                self._move(event.chat)
+                return
         self._show(event.session, Happened(event=event))
+
+    def _move(self, chat: SessionKey) -> None:
+        """Let the windows of a chat follow it into another session."""
+        for link in [link for links in self._links.values() for link in links if link.is_of(chat)]:
+            self._group.create_task(link.look(), name=f"switch {chat}")
 
     def _show_update(self, update: InboxUpdate) -> None:
         if update.direction == "in":

@@ -73,6 +73,7 @@ class Link:
         self._hub = hub
         self._backlog = backlog or Backlog()
         self._address: Address | None = None
+        self._session = SessionKey("")
 
     @property
     def is_closed(self) -> bool:
@@ -93,14 +94,17 @@ class Link:
     def close(self) -> None:
         """Leave the chat; what is queued can still be read."""
         self._backlog.close()
-        if self._address is not None:
-            self._hub.leave(self._address.session(), self)
+        self._hub.leave(self._session, self)
 
     def show(self, frame: ServerFrame) -> None:
         """Queue a frame for the person's side."""
         self._backlog.put(frame)
-        if self._backlog.is_closed and self._address is not None:
-            self._hub.leave(self._address.session(), self)
+        if self._backlog.is_closed:
+            self._hub.leave(self._session, self)
+
+    def is_of(self, chat: SessionKey) -> bool:
+        """Whether it shows a chat, in whatever session."""
+        return self._address is not None and self._address.session() == chat
 
     async def receive(self, frame: ClientFrame) -> None:
         """Do what a frame asks for; call it for one frame at a time, in order."""
@@ -119,18 +123,25 @@ class Link:
             self.show(Fault(text="This connection shows a chat already; open another one."))
             return
         self._address = Address(channel=self._hub.name, chat=hello.chat)
-        session = self._address.session()
+        await self.look()
+
+    async def look(self) -> None:
+        """Show the session that the chat is in now, from its end backwards."""
+        if self._address is None or self.is_closed:
+            return
         self._backlog.hold()  # join first: nothing may fall between what is read and what comes
-        self._hub.join(session, self)
+        self._hub.leave(self._session, self)
         try:
+            session = self._session = await self._hub.transcript.resolve(self._address.session())
+            self._hub.join(session, self)
             # What waits is read first: a message that begins meanwhile is then in both, not in neither.
             waiting = await self._hub.transcript.waiting(session)
             recent = await self._hub.transcript.recent(session)
         except StoreError:
-            log.exception("a chat can't be shown", extra={"session": session})
+            log.exception("a chat can't be shown", extra={"session": self._session})
             self.close()  # the other side tries again after a while
             return
-        self._backlog.release(self._welcome(hello.chat, session, recent, waiting))
+        self._backlog.release(self._welcome(self._address.chat, session, recent, waiting))
 
     def _welcome(
         self, chat: str, session: SessionKey, recent: list[StoredMessage], waiting: list[InboundMessage]
@@ -145,6 +156,7 @@ class Link:
             running=tuple(draft for draft in self._hub.drafts(session) if draft.run not in ended),
             waiting=tuple(_as_stored(message) for message in waiting if message.run not in begun),
             commands=self._hub.commands,
+            session=session,
         )
 
     async def _accept(self, send: Send) -> ServerFrame:
@@ -160,7 +172,7 @@ class Link:
                 case Receipt.ACCEPTED:
                     return Accepted(id=send.id, run=message.run)
                 case Receipt.DUPLICATE:
-                    return Accepted(id=send.id, run=await self._find_run(message.session, send.id))
+                    return Accepted(id=send.id, run=await self._find_run(self._session, send.id))
                 case Receipt.REFUSED:
                     return Refused(id=send.id, text=TOO_MANY)
                 case _:
@@ -182,7 +194,7 @@ class Link:
             self.show(Fault(text="Say hello first."))
             return
         try:
-            page = await self._hub.transcript.recent(self._address.session(), before=older.before)
+            page = await self._hub.transcript.recent(self._session, before=older.before)
         except StoreError as error:
             self.show(Fault(text=str(error)))
             return

@@ -7,7 +7,7 @@ from msgspec.structs import replace
 
 from bot.messages import InboundMessage, SessionKey, StoredMessage, decode_inbound
 from memory.database import Database
-from memory.rows import LINE, line_from
+from memory.rows import LINE, follow_alias, line_from
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,6 +25,10 @@ class History:
 
     def __init__(self, database: Database) -> None:
         self._database = database
+
+    async def resolve(self, session: SessionKey) -> SessionKey:
+        """The session that a chat's own key leads to."""
+        return await self._database.read(lambda db: follow_alias(db, session))
 
     async def recent(
         self, session: SessionKey, *, before: int | None = None, limit: int = 50

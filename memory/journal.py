@@ -2,11 +2,12 @@
 
 import sqlite3
 import time
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from msgspec.structs import replace
 
-from bot.agent.store import Accepted, Begun, Pending, Recovery, TurnRecord
+from bot.agent.store import Accepted, Amended, Begun, Pending, Recovery, TurnRecord
 from bot.errors import Fenced, StoreError
 from bot.messages import (
     End,
@@ -18,8 +19,10 @@ from bot.messages import (
     encoder,
     utc_now,
 )
+from memory import amendments, overheard
 from memory.database import Database
-from memory.rows import LINE, add_line, answer_id, count_line, line_from, user_line
+from memory.outbox import put_in_outbox
+from memory.rows import LINE, add_line, answer_id, count_line, follow_alias, line_from, user_line
 
 KEEP_DONE = 30 * 86_400  # seconds that the dedupe key of an answered message is kept
 
@@ -51,7 +54,7 @@ class Journal:
         encoded = b"" if is_control else encoder.encode(message)
 
         def job(db: sqlite3.Connection) -> Accepted:
-            session = _follow_alias(db, message.session)
+            session = follow_alias(db, message.session)
             added = db.execute(
                 "INSERT INTO journal (run, dedupe_key, session, state, message, accepted_at)"
                 " VALUES (?, ?, ?, ?, ?, ?) ON CONFLICT (dedupe_key) DO NOTHING",
@@ -65,21 +68,59 @@ class Journal:
 
         return await self._database.write(job)
 
-    async def begin(self, message: InboundMessage, *, attempts: int, history: int) -> Begun:
+    async def begin(
+        self, message: InboundMessage, *, attempts: int, history: int, in_context: bool = True
+    ) -> Begun:
         """See the protocol."""
-        return await self._database.write(lambda db: _begin(db, message, attempts=attempts, history=history))
+        return await self._database.write(
+            lambda db: _begin(db, message, attempts=attempts, history=history, in_context=in_context)
+        )
 
-    async def finish(self, end: End, record: TurnRecord, *, speaker: str, has_outbox: bool) -> None:
+    async def merge(self, kept: Pending, absorbed: Sequence[Pending]) -> None:
+        """See the protocol."""
+        message, now = kept.message, time.time()
+
+        def job(db: sqlite3.Connection) -> None:
+            changed = db.execute(
+                "UPDATE journal SET message = ? WHERE run = ? AND attempts = ? AND state = 'queued'",
+                (encoder.encode(message), message.run, kept.attempts),
+            )
+            _fenced(changed, message.run)
+            for pending in absorbed:
+                db.execute(
+                    "UPDATE journal SET state = 'done', message = x'', ended_at = ?"
+                    " WHERE run = ? AND state = 'queued'",
+                    (now, pending.message.run),
+                )
+
+        await self._database.write(job)
+
+    async def overhear(self, message: InboundMessage, *, most: int) -> bool:
+        """See the protocol."""
+
+        def job(db: sqlite3.Connection) -> bool:
+            return overheard.keep(db, message, follow_alias(db, message.session), most=most)
+
+        return await self._database.write(job)
+
+    async def amend(self, change: InboundMessage) -> Amended:
+        """See the protocol."""
+        return await self._database.write(lambda db: amendments.follow(db, change))
+
+    async def finish(
+        self, end: End, record: TurnRecord, *, speaker: str, has_outbox: bool, in_context: bool = True
+    ) -> None:
         """See the protocol."""
 
         def job(db: sqlite3.Connection) -> None:
             _close_entry(db, end)
             if end.text:
-                number, _ = count_line(db, end.session, in_context=True)
-                add_line(db, end.session, _answer_line(end, number, speaker))
-            _add_turn(db, end, record)
-            if has_outbox and end.text and end.reason != "silent":
-                _put_in_outbox(db, end)
+                number, _ = count_line(db, end.session, in_context=in_context)
+                add_line(db, end.session, _answer_line(end, number, speaker, in_context=in_context))
+            if in_context:
+                _add_turn(db, end, record)
+            if has_outbox and (_has_something(end) or _is_shown(db, end.run)):
+                put_in_outbox(db, end)
 
         await self._database.write(job)
 
@@ -130,7 +171,7 @@ class Journal:
             number, _ = count_line(db, end.session, in_context=True)
             add_line(db, end.session, _answer_line(end, number, speaker))
             if has_outbox:
-                _put_in_outbox(db, end)
+                put_in_outbox(db, end)
 
         await self._database.write(job)
 
@@ -148,7 +189,7 @@ class Journal:
             _fenced(changed, message.run)
             _add_exchange(db, message, end, speaker)
             if has_outbox:
-                _put_in_outbox(db, end)
+                put_in_outbox(db, end)
 
         await self._database.write(job)
 
@@ -158,7 +199,7 @@ class Journal:
         def job(db: sqlite3.Connection) -> None:
             _add_exchange(db, message, end, speaker)
             if has_outbox:
-                _put_in_outbox(db, end)
+                put_in_outbox(db, end)
 
         await self._database.write(job)
 
@@ -200,18 +241,20 @@ class Journal:
         return await self._database.write(job)
 
 
-def _follow_alias(db: sqlite3.Connection, session: SessionKey) -> SessionKey:
-    row = db.execute("SELECT session FROM aliases WHERE alias = ?", (session,)).fetchone()
-    return row[0] if row else session
-
-
 def _message(blob: bytes, session: SessionKey) -> InboundMessage:
     """Decode a journaled message; its session is the one the aliases gave when it was accepted."""
     message = decode_inbound(blob)
     return message if message.session == session else replace(message, session=session)
 
 
-def _begin(db: sqlite3.Connection, message: InboundMessage, *, attempts: int, history: int) -> Begun:
+def _begin(
+    db: sqlite3.Connection,
+    message: InboundMessage,
+    *,
+    attempts: int,
+    history: int,
+    in_context: bool = True,
+) -> Begun:
     taken = db.execute(
         "UPDATE journal SET state = 'running', attempts = attempts + 1, started_at = ?"
         " WHERE run = ? AND attempts = ? AND state = 'queued'",
@@ -219,17 +262,22 @@ def _begin(db: sqlite3.Connection, message: InboundMessage, *, attempts: int, hi
     )
     if taken.rowcount != 1:
         raise Fenced(f"run {message.run} is not waiting for attempt {attempts + 1}")
-    number, turns = _place_user_line(db, message, is_first=attempts == 0)
+    number, turns = _place_user_line(db, message, is_first=attempts == 0, in_context=in_context)
+    if not in_context:
+        return Begun(attempt=attempts + 1, turns=turns, history=())
     rows = db.execute(
         f"SELECT {LINE} FROM messages WHERE session = ? AND number < ? AND in_context = 1"
         " ORDER BY number DESC LIMIT ?",
         (message.session, number, history),
     ).fetchall()
     lines = tuple(line_from(row) for row in reversed(rows))
-    return Begun(attempt=attempts + 1, turns=turns, history=lines)
+    heard = () if message.is_direct else overheard.give(db, message.session, message.run)
+    return Begun(attempt=attempts + 1, turns=turns, history=lines, overheard=heard)
 
 
-def _place_user_line(db: sqlite3.Connection, message: InboundMessage, *, is_first: bool) -> tuple[int, int]:
+def _place_user_line(
+    db: sqlite3.Connection, message: InboundMessage, *, is_first: bool, in_context: bool
+) -> tuple[int, int]:
     """Number of the person's message in the history, and the turns so far; written at the first attempt."""
     if not is_first:
         row = db.execute(
@@ -240,9 +288,18 @@ def _place_user_line(db: sqlite3.Connection, message: InboundMessage, *, is_firs
         if row:
             number, turns = row
             return number, turns
-    number, turns = count_line(db, message.session, in_context=True)
-    add_line(db, message.session, user_line(message, number))
+    number, turns = count_line(db, message.session, in_context=in_context)
+    add_line(db, message.session, user_line(message, number, in_context=in_context))
     return number, turns
+
+
+def _has_something(end: End) -> bool:
+    return end.reason != "silent" and bool(end.text or end.attachments)
+
+
+def _is_shown(db: sqlite3.Connection, run: RunId) -> bool:
+    """Whether a platform shows something of a run, which an answer without text has to take back."""
+    return db.execute("SELECT 1 FROM deliveries WHERE run = ? LIMIT 1", (run,)).fetchone() is not None
 
 
 def _add_exchange(db: sqlite3.Connection, message: InboundMessage, end: End, speaker: str) -> None:
@@ -302,11 +359,4 @@ def _add_turn(db: sqlite3.Connection, end: End, record: TurnRecord) -> None:
             record.first_chunk_at,
             record.ended_at,
         ),
-    )
-
-
-def _put_in_outbox(db: sqlite3.Connection, end: End) -> None:
-    db.execute(
-        "INSERT INTO outbox (run, channel, state, message, created_at) VALUES (?, ?, 'pending', ?, ?)",
-        (end.run, end.address.channel, encoder.encode(end), time.time()),
     )

@@ -5,7 +5,8 @@ import time
 
 import msgspec
 
-from bot.messages import End, RunId
+from bot.agent.store import Posted
+from bot.messages import Address, End, RunId, SessionKey, encoder, new_id
 from memory.database import Database
 
 decode_end = msgspec.json.Decoder(End).decode
@@ -17,52 +18,63 @@ class Outbox:
     def __init__(self, database: Database) -> None:
         self._database = database
 
-    async def pending(self, channel: str) -> list[End]:
-        """Answers of a channel that are not confirmed, oldest first."""
+    async def pending(self, channel: str, account: str = "default") -> list[End]:
+        """Answers of an account that are not confirmed, oldest first."""
 
         def job(db: sqlite3.Connection) -> list[End]:
             rows = db.execute(
-                "SELECT message FROM outbox WHERE channel = ? AND state = 'pending' ORDER BY run", (channel,)
+                "SELECT message FROM outbox WHERE channel = ? AND account = ? AND state = 'pending'"
+                " ORDER BY run",
+                (channel, account),
             )
             return [decode_end(blob) for (blob,) in rows]
 
         return await self._database.read(job)
 
-    async def posted(self, run: RunId) -> dict[int, str]:
-        """The platform's ids of the messages that show a run, by part."""
+    async def posted(self, run: RunId) -> list[Posted]:
+        """The messages of the platform that show a run, by part."""
 
-        def job(db: sqlite3.Connection) -> dict[int, str]:
-            return dict(db.execute("SELECT part, platform_id FROM deliveries WHERE run = ?", (run,)))
+        def job(db: sqlite3.Connection) -> list[Posted]:
+            rows = db.execute(
+                "SELECT part, platform_id, attempt, text_end FROM deliveries WHERE run = ? ORDER BY part",
+                (run,),
+            )
+            return [
+                Posted(part=part, platform_id=platform_id, attempt=attempt, end=end)
+                for part, platform_id, attempt, end in rows
+            ]
 
         return await self._database.read(job)
 
-    async def record(self, run: RunId, part: int, platform_id: str) -> None:
+    async def record(self, run: RunId, posted: Posted) -> None:
         """Write down which message of the platform shows a part of a run."""
 
         def job(db: sqlite3.Connection) -> None:
             db.execute(
-                "INSERT INTO deliveries (run, part, platform_id, at) VALUES (?, ?, ?, ?)"
-                " ON CONFLICT (run, part) DO UPDATE SET platform_id = excluded.platform_id, at = excluded.at",
-                (run, part, platform_id, time.time()),
+                "INSERT INTO deliveries (run, part, platform_id, attempt, text_end, at)"
+                " VALUES (?, ?, ?, ?, ?, ?) ON CONFLICT (run, part) DO UPDATE SET"
+                " platform_id = excluded.platform_id, attempt = excluded.attempt,"
+                " text_end = excluded.text_end, at = excluded.at",
+                (run, posted.part, posted.platform_id, posted.attempt, posted.end, time.time()),
             )
 
         await self._database.write(job)
 
+    async def forget(self, run: RunId, part: int) -> None:
+        """A part is shown no more: its message was taken back."""
+        await self._database.write(
+            lambda db: db.execute("DELETE FROM deliveries WHERE run = ? AND part = ?", (run, part))
+        )
+
     async def confirm(self, run: RunId) -> None:
         """The platform shows the whole answer."""
-
-        def job(db: sqlite3.Connection) -> None:
-            db.execute("DELETE FROM outbox WHERE run = ?", (run,))
-
-        await self._database.write(job)
+        await self._database.write(lambda db: db.execute("DELETE FROM outbox WHERE run = ?", (run,)))
 
     async def give_up(self, run: RunId) -> None:
         """The platform will never take this answer; it stays, for people to see."""
-
-        def job(db: sqlite3.Connection) -> None:
-            db.execute("UPDATE outbox SET state = 'failed' WHERE run = ?", (run,))
-
-        await self._database.write(job)
+        await self._database.write(
+            lambda db: db.execute("UPDATE outbox SET state = 'failed' WHERE run = ?", (run,))
+        )
 
     async def count_try(self, run: RunId) -> int:
         """One more try at an answer has failed; gives how many that makes."""
@@ -74,3 +86,35 @@ class Outbox:
             return int(row[0]) if row else 0
 
         return await self._database.write(job)
+
+    async def announce(self, addresses: list[Address], text: str) -> list[End]:
+        """Put one text into the outbox for many chats, all or nothing; gives what is to be delivered."""
+        ends = [_announcement(address, text) for address in addresses]
+
+        def job(db: sqlite3.Connection) -> None:
+            for end in ends:
+                put_in_outbox(db, end)
+
+        await self._database.write(job)
+        return ends
+
+
+def _announcement(address: Address, text: str) -> End:
+    return End(
+        run=RunId(new_id()),
+        session=SessionKey(address.session()),
+        address=address,
+        attempt=1,
+        seq=1,
+        reason="done",
+        text=text,
+    )
+
+
+def put_in_outbox(db: sqlite3.Connection, end: End) -> None:
+    """Have an answer delivered, by the transaction that ends its turn."""
+    db.execute(
+        "INSERT INTO outbox (run, channel, account, state, message, created_at)"
+        " VALUES (?, ?, ?, 'pending', ?, ?)",
+        (end.run, end.address.channel, end.address.account, encoder.encode(end), time.time()),
+    )

@@ -62,6 +62,12 @@ def add_line(db: sqlite3.Connection, session: SessionKey, line: StoredMessage) -
     )
 
 
+def follow_alias(db: sqlite3.Connection, session: SessionKey) -> SessionKey:
+    """The session that a key leads to."""
+    row = db.execute("SELECT session FROM aliases WHERE alias = ?", (session,)).fetchone()
+    return row[0] if row else session
+
+
 def user_line(message: InboundMessage, number: int, *, in_context: bool = True) -> StoredMessage:
     """A person's message as a line of history."""
     return StoredMessage(

@@ -5,11 +5,17 @@ from types import TracebackType
 from typing import Self
 
 from memory.changed import AuditPointer, ChangedSettings
+from memory.chats import Chats
+from memory.choices import Choices
 from memory.database import DATABASE, Database, Synchronous
 from memory.history import History
 from memory.journal import Journal
 from memory.ledger import ToolLedger
 from memory.outbox import Outbox
+from memory.rules import Rules
+from memory.sessions import Sessions
+from memory.state import State
+from memory.usage import Usage
 
 
 class Store:
@@ -23,12 +29,27 @@ class Store:
         self.ledger = ToolLedger(self._database)
         self.changed_settings = ChangedSettings(self._database)
         self.audit_pointer = AuditPointer(self._database)
+        self.choices = Choices(self._database)
+        self.sessions = Sessions(self._database, self.choices)
+        self.usage = Usage(self._database)
+        self.rules = Rules(self._database)
+        self.chats = Chats(self._database)
 
     async def __aenter__(self) -> Self:
         await self._database.__aenter__()
+        try:
+            await self.choices.load()
+            await self.rules.load()
+        except BaseException:
+            await self._database.__aexit__(None, None, None)
+            raise
         return self
 
     async def __aexit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         await self._database.__aexit__(kind, error, trace)
+
+    def state(self, channel: str, account: str) -> State:
+        """What the adapter of one account keeps over a restart."""
+        return State(self._database, f"{channel}:{account}")

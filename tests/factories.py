@@ -31,12 +31,11 @@ def inbound(
     return InboundMessage(
         id=id_,
         platform_id=platform_id or f"p-{id_}",
-        address=Address(channel=channel, account=account, chat=chat),
+        address=Address(channel=channel, account=account, chat=chat, is_direct=is_direct),
         session=SessionKey(session),
         sender=Sender(id=speaker.lower(), name=speaker, role=Role.MEMBER),
         text=text,
         received_at=utc_now(),
-        is_direct=is_direct,
         trigger=trigger,
     )
 

@@ -54,3 +54,8 @@ def is_admin(message: InboundMessage, admins: Collection[str]) -> bool:
         message.sender.role in (Role.OWNER, Role.ADMIN)
         or f"{message.address.channel}:{message.sender.id}" in admins
     )
+
+
+def is_operator(message: InboundMessage, admins: Collection[str]) -> bool:
+    """Whether the sender may steer the bot as a whole; an admin of one group on a platform may not."""
+    return message.sender.role is Role.OWNER or f"{message.address.channel}:{message.sender.id}" in admins

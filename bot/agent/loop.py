@@ -3,8 +3,8 @@
 import asyncio
 import logging
 import time
-from collections.abc import Collection, Coroutine
-from dataclasses import dataclass
+from collections.abc import Collection, Coroutine, Mapping, Sequence
+from dataclasses import dataclass, field
 from types import TracebackType
 from typing import Self
 
@@ -14,7 +14,7 @@ from bot.agent.audit import Audit
 from bot.agent.brake import Brake
 from bot.agent.control import parse_kill
 from bot.agent.lanes import Lane, Lanes
-from bot.agent.publishing import Publisher, end_of
+from bot.agent.publishing import Publisher, end_of, silent_end
 from bot.agent.run import Outcome, Run, failure
 from bot.agent.seams import Learner
 from bot.agent.store import Accepted, Journal, Pending, TurnRecord
@@ -26,12 +26,16 @@ from bot.messages import (
     AgentStart,
     End,
     InboundMessage,
+    Kind,
     SessionKey,
+    Trigger,
 )
 from bot.telemetry import turn_context
 
 log = logging.getLogger(__name__)
 
+COMMANDS = "/"  # behind a session's key: the lane of its commands
+GROUP_CONTEXT = 50  # messages of a group that are kept where no setting says otherwise
 COMMIT_TRIES = 3
 COMMIT_SECONDS = 30.0
 PARKED = (
@@ -43,7 +47,12 @@ FULL = "There are already {waiting} messages waiting here. Please let me answer 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LoopSettings:
-    """What the loop takes from the settings."""
+    """What the loop takes from the settings.
+
+    Attributes:
+        debounce: By channel: seconds to wait for the rest of what somebody writes in bursts.
+        group_context: By channel: how many messages not meant for the bot are kept of a group.
+    """
 
     name: str
     admins: Collection[str]
@@ -53,6 +62,8 @@ class LoopSettings:
     shutdown_grace: float
     live_channels: Collection[str]
     history: int
+    debounce: Mapping[str, float] = field(default_factory=dict)
+    group_context: Mapping[str, int] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -90,6 +101,8 @@ class AgentLoop:
             self._work,
             max_concurrent_turns=settings.max_concurrent_turns,
             spawn=self._group.create_task,
+            patience=self._patience,
+            merge=self._merge,
         )
         self._brake = Brake(
             self._lanes,
@@ -200,8 +213,21 @@ class AgentLoop:
             log.warning("message not accepted", extra={"cause": str(error)})
 
     async def _take_in(self, message: InboundMessage) -> Receipt:
+        match message.kind:
+            case Kind.EDIT | Kind.DELETE:
+                return await self._amend(message)
+            case Kind.OVERHEARD:
+                most = self._settings.group_context.get(message.address.channel, GROUP_CONTEXT)
+                is_new = await self._journal.overhear(message, most=most)
+                return Receipt.ACCEPTED if is_new else Receipt.DUPLICATE
+            case Kind.MESSAGE:
+                return await self._take_message(message)
+
+    async def _take_message(self, message: InboundMessage) -> Receipt:
         if (kill := parse_kill(message.text)) is not None:
             return await self._brake.pull(message, kill)
+        if self._turn.is_command(message):
+            return await self._take_command(message)
         lane = self._lanes.get(message.session)
         if lane is not None and len(lane.waiting) >= self._settings.max_waiting:
             if lane.holds(message.dedupe_key):
@@ -224,7 +250,8 @@ class AgentLoop:
     async def _journal_once(self, message: InboundMessage) -> Accepted:
         """Accept a message; where its session is idle, the same commit begins its turn."""
         session = message.session
-        if session in self._arriving or not self._lanes.can_start(session):
+        is_patient = self._patience(message) > 0
+        if is_patient or session in self._arriving or not self._lanes.can_start(session):
             return await self._journal.accept(message)
         self._arriving.add(session)
         try:
@@ -232,16 +259,64 @@ class AgentLoop:
         finally:
             self._arriving.discard(session)
 
+    async def _take_command(self, message: InboundMessage) -> Receipt:
+        """Commands do not wait for the turns of their session, only for each other."""
+        accepted = await self._journal.accept(message)
+        if not accepted.is_new:
+            return Receipt.DUPLICATE
+        message = replace(message, session=accepted.session)
+        self._publisher.show(message)
+        if not self._is_draining:
+            self._put(Pending(message=message, attempts=0))
+        return Receipt.ACCEPTED
+
+    async def _amend(self, change: InboundMessage) -> Receipt:
+        """Follow an edit or a deletion: in the history, and in the lane where the message still waits."""
+        amended = await self._journal.amend(change)
+        if not amended.is_new:
+            return Receipt.DUPLICATE
+        lane = self._lanes.get(amended.session)
+        if amended.waiting is None or lane is None:
+            return Receipt.ACCEPTED
+        if change.kind is Kind.EDIT:
+            lane.amend(amended.waiting, change.text)
+        elif (pending := lane.take_out(amended.waiting)) is not None:
+            self._publisher.end(silent_end(pending))
+        return Receipt.ACCEPTED
+
+    def _put(self, pending: Pending) -> None:
+        is_command = self._turn.is_command(pending.message)
+        self._lanes.put(pending, beside=COMMANDS if is_command else "")
+
+    def _patience(self, message: InboundMessage) -> float:
+        if message.trigger is not Trigger.MESSAGE or message.attachments or self._turn.is_command(message):
+            return 0.0
+        return self._settings.debounce.get(message.address.channel, 0.0)
+
+    async def _merge(self, burst: Sequence[Pending]) -> Pending:
+        """Make one turn of what somebody wrote in a burst; it answers the last message."""
+        *absorbed, last = burst
+        message = replace(
+            last.message,
+            text="\n".join(pending.message.text for pending in burst if pending.message.text),
+            attachments=tuple(file for pending in burst for file in pending.message.attachments),
+        )
+        merged = replace(last, message=message)
+        await self._journal.merge(merged, absorbed)
+        for pending in absorbed:
+            self._publisher.end(silent_end(pending))
+        return merged
+
     def retry(self, pending: Pending) -> None:
         """Run a message that was parked."""
-        self._lanes.put(pending)
+        self._put(pending)
 
     async def _recover(self) -> None:
         recovery = await self._journal.recover(self._settings.max_crashes)
         for pending in recovery.parked:
             await self._park(pending)
         for pending in recovery.pending:
-            self._lanes.put(pending)
+            self._put(pending)
         if recovery.pending or recovery.parked:
             log.info("recovered", extra={"again": len(recovery.pending), "parked": len(recovery.parked)})
 
@@ -286,11 +361,11 @@ class AgentLoop:
             cached_tokens=tally.cached,
         )
         end = end_of(run.message, run.attempt, outcome, seq=run.seq + 1)
-        await self._commit(end, record)
+        await self._commit(end, record, in_context=outcome.in_context)
         self._publisher.end(end)
         seconds = record.ended_at - record.started_at
         self._bus.emit(AgentEnd(session=run.session, run=run.id, reason=outcome.reason, seconds=seconds))
-        if outcome.reason == "done" and self._learner is not None:
+        if outcome.reason == "done" and outcome.in_context and self._learner is not None:
             self._learner.learn(run.message, outcome.text)
         log.info(
             "turn ended",
@@ -303,13 +378,17 @@ class AgentLoop:
             },
         )
 
-    async def _commit(self, end: End, record: TurnRecord) -> None:
+    async def _commit(self, end: End, record: TurnRecord, *, in_context: bool) -> None:
         """Save the end of a turn; a store that stumbles is asked again."""
         for left in reversed(range(COMMIT_TRIES)):
             try:
                 async with asyncio.timeout(COMMIT_SECONDS):
                     await self._journal.finish(
-                        end, record, speaker=self._settings.name, has_outbox=self._has_outbox(end)
+                        end,
+                        record,
+                        speaker=self._settings.name,
+                        has_outbox=self._has_outbox(end),
+                        in_context=in_context,
                     )
                 return
             except Fenced:

@@ -8,9 +8,9 @@ user     the message
 """
 
 from bot.agent.history import estimate_tokens, has_several_speakers, label, sanitise, select, to_prompt
-from bot.agent.store import Begun
+from bot.agent.store import Begun, Overheard
 from bot.agent.workspace import Workspace, WorkspaceTexts
-from bot.messages import Address, Frozen, InboundMessage, StoredMessage, Trigger, utc_now
+from bot.messages import Address, Attachment, Frozen, InboundMessage, StoredMessage, Trigger, utc_now
 from bot.models.base import ModelProfile, PromptMessage
 
 REMIND_AT = 20  # lines of user and assistant after which the identity is called to mind
@@ -33,6 +33,12 @@ REMINDER = """\
 # Identity reminder
 However long this conversation has become, you are still the one described in <identity>. Keep its
 personality, its tone and its way of speaking."""
+
+OVERHEARD = "[Said in the group since your last answer, not to you: context only]"
+TO_ANSWER = "[The message to answer]"
+SILENCE_NOTE = """\
+You read along in this group and were not addressed. Answer only if you have something helpful to add; if not,
+answer with exactly [NO_RESPONSE]."""
 
 MAX_COMPACT_IDENTITY = 150  # tokens; keeps the whole prompt of a small model below 300
 COMPACT_HISTORY = 200  # tokens of history for a small model; more would delay its first token
@@ -74,7 +80,7 @@ class PromptBuilder:
         extra = (heartbeat if message.trigger is Trigger.HEARTBEAT else "", ephemeral)
         system = self._system(message.address, texts, profile, extra, is_long=begun.turns >= REMIND_AT)
         spent = estimate_tokens(system) + sum(
-            estimate_tokens(part.content) for part in _newest(message, True)
+            estimate_tokens(part.content) for part in _newest(message, True, begun.overheard)
         )
         room = min(self._max_tokens, profile.window - profile.max_output - spent)
         lines = without_repeat(begun.history, message)
@@ -84,7 +90,8 @@ class PromptBuilder:
         speaker = message.sender.name or message.sender.id
         is_labelled = not message.is_direct or has_several_speakers(chosen, speaker)
         history = sanitise([to_prompt(line, is_labelled=is_labelled) for line in chosen])
-        messages = (PromptMessage(role="system", content=system), *history, *_newest(message, is_labelled))
+        newest = _newest(message, is_labelled, begun.overheard)
+        messages = (PromptMessage(role="system", content=system), *history, *newest)
         if profile.compact:
             messages = tuple(part for part in messages if part.role != "system" or part is messages[0])
         return Prompt(messages=messages, tokens=sum(estimate_tokens(part.content) + 4 for part in messages))
@@ -139,14 +146,28 @@ def without_repeat(history: tuple[StoredMessage, ...], message: InboundMessage) 
     return history
 
 
-def _newest(message: InboundMessage, is_labelled: bool) -> tuple[PromptMessage, PromptMessage]:
-    now = utc_now()
-    text = message.text
-    for attachment in message.attachments:
-        text += f"\n[Attached {attachment.kind}: {attachment.name or attachment.path or attachment.url}]"
+def _newest(
+    message: InboundMessage, is_labelled: bool, overheard: tuple[Overheard, ...]
+) -> tuple[PromptMessage, PromptMessage]:
+    facts = f"Current time: {utc_now():%A, %Y-%m-%d %H:%M} UTC"
+    if message.may_be_silent:
+        facts += f"\n\n{SILENCE_NOTE}"
+    parts = [message.text, *(_describe(attachment) for attachment in message.attachments)]
+    text = "\n".join(part for part in parts if part)
     if is_labelled:
         text = label(text, message.sender.name or message.sender.id, message.received_at)
-    return (
-        PromptMessage(role="system", content=f"Current time: {now:%A, %Y-%m-%d %H:%M} UTC"),
-        PromptMessage(role="user", content=text),
-    )
+    if overheard:
+        lines = "\n".join(label(line.text, line.speaker, line.at) for line in overheard)
+        text = f"{OVERHEARD}\n{lines}\n\n{TO_ANSWER}\n{text}"
+    return PromptMessage(role="system", content=facts), PromptMessage(role="user", content=text)
+
+
+def _describe(attachment: Attachment) -> str:
+    """What the model reads of a file that came with a message."""
+    name = attachment.name or attachment.kind
+    if attachment.transcript is not None:
+        return f"[Voice note {name}, transcribed]\n{attachment.transcript}"
+    if attachment.fault is not None:
+        return f"[Attached {attachment.kind} {name} could not be fetched: {attachment.fault}]"
+    where = f" at {attachment.path}" if attachment.path is not None else ""
+    return f"[Attached {attachment.kind}: {name} ({attachment.mime}){where}]"

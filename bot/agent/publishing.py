@@ -1,6 +1,7 @@
 """How the loop speaks: ends of runs, and the inbox updates that go with them."""
 
 from bot.agent.run import Outcome
+from bot.agent.store import Pending
 from bot.bus import Bus
 from bot.messages import End, Failure, InboundMessage, InboxUpdate, utc_now
 
@@ -49,6 +50,11 @@ class Publisher:
             )
 
 
+def silent_end(pending: Pending) -> End:
+    """The end of a message that gets no answer of its own."""
+    return end_of(pending.message, pending.attempts + 1, Outcome(reason="silent", text=""), seq=1)
+
+
 def end_of(message: InboundMessage, attempt: int, outcome: Outcome, *, seq: int) -> End:
     """The end of a message's run, with the address that was captured at intake."""
     return End(
@@ -61,4 +67,6 @@ def end_of(message: InboundMessage, attempt: int, outcome: Outcome, *, seq: int)
         text=outcome.text,
         reference=outcome.reference,
         reply_to=message.platform_id,
+        attachments=outcome.attachments,
+        buttons=outcome.buttons,
     )

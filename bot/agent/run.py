@@ -7,7 +7,7 @@ from collections.abc import Callable, Coroutine
 
 from bot.agent.store import Pending
 from bot.bus import Bus
-from bot.messages import Chunk, EndReason, Frozen, LongRunning, RunId, SessionKey, new_id
+from bot.messages import Attachment, Button, Chunk, EndReason, Frozen, LongRunning, RunId, SessionKey, new_id
 
 log = logging.getLogger(__name__)
 
@@ -21,12 +21,16 @@ class Outcome(Frozen, frozen=True, kw_only=True):
 
     Attributes:
         is_requeued: The process is shutting down; the turn is done again at the next start.
+        in_context: The model gets to see it in later turns; the answers of commands are for people only.
     """
 
     reason: EndReason
     text: str
     reference: str | None = None
+    attachments: tuple[Attachment, ...] = ()
+    buttons: tuple[Button, ...] = ()
     is_requeued: bool = False
+    in_context: bool = True
 
 
 class Run:

@@ -4,7 +4,7 @@ from dataclasses import dataclass, field
 from typing import Protocol
 
 from bot.backends.base import NoTools, Tools
-from bot.messages import Frozen, InboundMessage
+from bot.messages import Button, Frozen, InboundMessage
 
 
 class Refusal(Frozen, frozen=True, kw_only=True):
@@ -12,18 +12,43 @@ class Refusal(Frozen, frozen=True, kw_only=True):
 
     Attributes:
         text: What the person is told; empty to stay silent.
-        is_answer: The message was a command and `text` is its result, not a refusal.
     """
 
     text: str
-    is_answer: bool = False
 
 
 class Check(Protocol):
-    """A step that may end the turn: access, rate limit, command, Guardian, injection scan."""
+    """A step that may end the turn: access, rate limit, Guardian, injection scan."""
 
     async def __call__(self, message: InboundMessage) -> Refusal | None:
         """Look at a message; `None` lets it pass. One that raises or takes too long blocks it."""
+
+
+class CommandAnswer(Protocol):
+    """What a command has to say; without text it is silent."""
+
+    @property
+    def text(self) -> str: ...
+
+    @property
+    def buttons(self) -> tuple[Button, ...]: ...
+
+
+class Commands(Protocol):
+    """The slash commands."""
+
+    def matches(self, text: str) -> bool:
+        """Whether a text is a command; asked for every message, so it has to be quick."""
+
+    async def run(self, message: InboundMessage) -> CommandAnswer:
+        """Carry out a command; what the person did wrong is an answer, not an error."""
+
+
+class MediaSource(Protocol):
+    """Gets the files that came with a message."""
+
+    async def fetch(self, message: InboundMessage) -> InboundMessage:
+        """The message with its files on our disk; a file that can't be had says why."""
 
 
 class RedactionStream(Protocol):
@@ -73,9 +98,10 @@ class Seams:
 
     access: Check | None = None
     rate_limit: Check | None = None
-    command: Check | None = None
+    commands: Commands | None = None
     guardian: Check | None = None
     injection: Check | None = None
     redactor: Redactor | None = None
     learner: Learner | None = None
+    media: MediaSource | None = None
     tools: ToolSource = field(default_factory=NoToolSource)

@@ -1,9 +1,19 @@
 """What the loop and the turn need of a store; `memory/store.py` fulfils it."""
 
+from collections.abc import Sequence
+from datetime import datetime
 from typing import Literal, Protocol
 
 from bot.messages import End, Frozen, InboundMessage, RunId, SessionKey, StoredMessage
 from bot.models.base import ToolCall
+
+
+class Overheard(Frozen, frozen=True, kw_only=True):
+    """What somebody said in a group without meaning the bot."""
+
+    speaker: str
+    text: str
+    at: datetime
 
 
 class Begun(Frozen, frozen=True, kw_only=True):
@@ -13,11 +23,13 @@ class Begun(Frozen, frozen=True, kw_only=True):
         attempt: The fence: what the turn writes counts only as long as no higher attempt has begun.
         turns: Lines of the user and the assistant in the whole conversation, this message's included.
         history: The newest lines before this message that the model may see, oldest first.
+        overheard: What was said in the group since the last answer, oldest first.
     """
 
     attempt: int
     turns: int
     history: tuple[StoredMessage, ...]
+    overheard: tuple[Overheard, ...] = ()
 
 
 class Accepted(Frozen, frozen=True, kw_only=True):
@@ -32,6 +44,19 @@ class Accepted(Frozen, frozen=True, kw_only=True):
     is_new: bool
     session: SessionKey
     begun: Begun | None = None
+
+
+class Amended(Frozen, frozen=True, kw_only=True):
+    """What became of an edit or a deletion.
+
+    Attributes:
+        is_new: False for one that had been taken before.
+        waiting: The message that it changes has not begun: that turn, so that its lane follows.
+    """
+
+    is_new: bool
+    session: SessionKey
+    waiting: RunId | None = None
 
 
 class TurnRecord(Frozen, frozen=True, kw_only=True):
@@ -61,6 +86,20 @@ class Recovery(Frozen, frozen=True, kw_only=True):
     parked: tuple[Pending, ...]
 
 
+class Posted(Frozen, frozen=True, kw_only=True):
+    """A message of a platform that shows a part of an answer.
+
+    Attributes:
+        attempt: The attempt at the run whose text it shows.
+        end: Where in the answer its text ends, for one that was posted for good; `None` for one that grows.
+    """
+
+    part: int
+    platform_id: str
+    attempt: int = 0
+    end: int | None = None
+
+
 class Journal(Protocol):
     """The durable state of every accepted message.
 
@@ -78,15 +117,33 @@ class Journal(Protocol):
                 for a session that is idle.
         """
 
-    async def begin(self, message: InboundMessage, *, attempts: int, history: int) -> Begun:
+    async def begin(
+        self, message: InboundMessage, *, attempts: int, history: int, in_context: bool = True
+    ) -> Begun:
         """Take the run: count the attempt, put the message into the history, read what came before it.
 
         Args:
             attempts: How many attempts there were before this one.
             history: The most lines to read.
+            in_context: The model gets to see the message; a command is for people only.
         """
 
-    async def finish(self, end: End, record: TurnRecord, *, speaker: str, has_outbox: bool) -> None:
+    async def merge(self, kept: Pending, absorbed: Sequence[Pending]) -> None:
+        """Have one turn for several messages that wait: `kept` has the text of all, the others are done."""
+
+    async def overhear(self, message: InboundMessage, *, most: int) -> bool:
+        """Keep what was said in a group for the next answer there; False for one that is known.
+
+        Args:
+            most: How many are kept of a session, the newest.
+        """
+
+    async def amend(self, change: InboundMessage) -> Amended:
+        """Follow an edit or a deletion in the history; a message that waits is changed or taken out."""
+
+    async def finish(
+        self, end: End, record: TurnRecord, *, speaker: str, has_outbox: bool, in_context: bool = True
+    ) -> None:
         """Commit the answer, the history, the turn's figures and the outbox, all or nothing."""
 
     async def requeue(self, run: RunId, attempt: int) -> None:

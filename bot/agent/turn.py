@@ -1,6 +1,6 @@
 """A turn: the steps from a message to its answer.
 
-    begin → access → rate limit → command → Guardian → injection scan → context → backend → redaction
+    begin → access → rate limit → command → Guardian → injection scan → files → context → backend → redaction
 
 What comes after, saving and learning, is done by the loop, because it has to happen however the turn ends.
 """
@@ -13,9 +13,10 @@ from typing import Protocol, assert_never
 
 from bot.agent.prompt import Prompt, PromptBuilder
 from bot.agent.run import Outcome, Run
-from bot.agent.seams import Check, Redactor, Seams
+from bot.agent.seams import Check, Seams
 from bot.agent.store import Begun, Journal, ToolLedger
 from bot.agent.tools import LedgerTools
+from bot.agent.voice import Voice
 from bot.backends.base import (
     AgentBackend,
     AgentEvent,
@@ -30,10 +31,23 @@ from bot.backends.base import (
     TurnInput,
 )
 from bot.bus import Bus
-from bot.messages import EndReason, Retry, SessionKey, Thinking, TokenUsage, ToolResult, ToolStart
+from bot.messages import (
+    EndReason,
+    InboundMessage,
+    Retry,
+    SessionKey,
+    Thinking,
+    TokenUsage,
+    ToolResult,
+    ToolStart,
+)
 
 log = logging.getLogger(__name__)
 
+ADMISSION = ("access", "rate_limit")
+SCANS = ("guardian", "injection")
+COMMAND_SECONDS = 30.0
+MEDIA_SECONDS = 180.0
 CHECK_SECONDS = 10.0
 CONTEXT_SECONDS = 15.0
 STORE_SECONDS = 30.0
@@ -84,35 +98,63 @@ class Turn:
     async def answer(self, run: Run, tally: Tally) -> Outcome:
         """Take a message through all steps; raises only for bugs and for a lost fence."""
         begun = await self._begin(run)
-        if (refused := await self._check(run)) is not None:
+        if (refused := await self._check(run, ADMISSION)) is not None:
             return refused
+        if self.is_command(run.message):
+            return await self._obey(run)
+        if (refused := await self._check(run, SCANS)) is not None:
+            return refused
+        message = await self._fetch(run)
         backend = await self._router.backend(run.session)
-        prompt = await self._context(run, begun, backend)
+        prompt = await self._context(run, message, begun, backend)
         return await self._converse(run, backend, prompt, tally)
 
     async def _begin(self, run: Run) -> Begun:
         if run.begun is not None:  # by the commit that accepted the message
             return run.begun
         run.enter("store", STORE_SECONDS)
-        return await self._journal.begin(run.message, attempts=run.attempt - 1, history=self._history)
+        is_command = self.is_command(run.message)
+        return await self._journal.begin(
+            run.message, attempts=run.attempt - 1, history=self._history, in_context=not is_command
+        )
 
-    async def _check(self, run: Run) -> Outcome | None:
-        """Access, rate limit, command, Guardian, injection scan: the first that objects ends the turn."""
-        seams = self._seams
-        for name, check in (
-            ("access", seams.access),
-            ("rate limit", seams.rate_limit),
-            ("command", seams.command),
-            ("guardian", seams.guardian),
-            ("injection scan", seams.injection),
-        ):
+    def is_command(self, message: InboundMessage) -> bool:
+        """Whether a message is for us and not for the model."""
+        commands = self._seams.commands
+        return commands is not None and commands.matches(message.text)
+
+    async def _check(self, run: Run, names: tuple[str, ...]) -> Outcome | None:
+        """Ask some of the checks in order: the first that objects ends the turn."""
+        for name in names:
+            check: Check | None = getattr(self._seams, name)
             if check is not None and (outcome := await _ask(name, check, run)) is not None:
                 return outcome
         return None
 
-    async def _context(self, run: Run, begun: Begun, backend: AgentBackend) -> Prompt:
+    async def _obey(self, run: Run) -> Outcome:
+        """Carry out a command; its answer is for people, not for the model."""
+        assert self._seams.commands is not None
+        run.enter("command", COMMAND_SECONDS)
+        answer = await self._seams.commands.run(run.message)
+        return Outcome(
+            reason="done" if answer.text else "silent",
+            text=answer.text,
+            buttons=answer.buttons,
+            in_context=False,
+        )
+
+    async def _fetch(self, run: Run) -> InboundMessage:
+        """Get the files of a message; one that can't be had stays in the message, and says why."""
+        if not run.message.attachments or self._seams.media is None:
+            return run.message
+        run.enter("files", MEDIA_SECONDS)
+        return await self._seams.media.fetch(run.message)
+
+    async def _context(
+        self, run: Run, message: InboundMessage, begun: Begun, backend: AgentBackend
+    ) -> Prompt:
         run.enter("context", CONTEXT_SECONDS)
-        return await self._prompts.build(run.message, begun, backend.profile)
+        return await self._prompts.build(message, begun, backend.profile)
 
     async def _converse(self, run: Run, backend: AgentBackend, prompt: Prompt, tally: Tally) -> Outcome:
         """Let the backend answer, and pass on what it says as it comes."""
@@ -134,7 +176,7 @@ class Turn:
             return outcome
         raise RuntimeError(f"backend {type(backend).__name__} ended without a last event")
 
-    def _take(self, event: AgentEvent, run: Run, voice: "Voice", tally: Tally) -> Outcome | None:
+    def _take(self, event: AgentEvent, run: Run, voice: Voice, tally: Tally) -> Outcome | None:
         """Publish one event of the backend; gives the outcome if it was the last."""
         session, id_, bus = run.session, run.id, self._bus
         match event:
@@ -165,34 +207,14 @@ class Turn:
                 voice.end()
                 return _gave_up(event, run)
             case DoneEvent():
-                voice.end()
-                return Outcome(reason="done", text=run.text)
+                if not voice.end():
+                    return Outcome(reason="silent", text="")
+                return Outcome(
+                    reason="done", text=run.text, attachments=event.attachments, buttons=event.buttons
+                )
             case _:
                 assert_never(event)
         return None
-
-
-class Voice:
-    """The stream of one answer on its way out, redacted where a redactor has joined."""
-
-    def __init__(self, run: Run, redactor: Redactor | None) -> None:
-        self._run = run
-        self._redactor = redactor
-        self._redaction = redactor.open() if redactor else None
-
-    def say(self, text: str, *, replaces: bool = False) -> None:
-        """Publish more of the answer, or begin it anew."""
-        if replaces and self._redactor is not None:
-            self._redaction = self._redactor.open()
-        if self._redaction is not None:
-            text = self._redaction.feed(text)
-        if text or replaces:
-            self._run.chunk(text, replaces=replaces)
-
-    def end(self) -> None:
-        """Publish what was held back."""
-        if self._redaction is not None and (rest := self._redaction.flush()):
-            self._run.chunk(rest)
 
 
 async def _ask(name: str, check: Check, run: Run) -> Outcome | None:
@@ -206,7 +228,7 @@ async def _ask(name: str, check: Check, run: Run) -> Outcome | None:
         return Outcome(reason="error", text=BLOCKED)
     if refusal is None:
         return None
-    reason: EndReason = "silent" if not refusal.text else "done" if refusal.is_answer else "error"
+    reason: EndReason = "error" if refusal.text else "silent"
     return Outcome(reason=reason, text=refusal.text)
 
 

@@ -4,7 +4,7 @@ from collections.abc import AsyncIterator
 from enum import Flag, auto
 from typing import ClassVar, Literal, Protocol, TypeAlias
 
-from bot.messages import Frozen, RunId, SessionKey
+from bot.messages import Attachment, Button, Frozen, RunId, SessionKey
 from bot.models.base import ModelProfile, PromptMessage, ToolCall, ToolSchema
 
 
@@ -78,10 +78,18 @@ class ErrorEvent(Frozen, frozen=True, kw_only=True):
 
 
 class DoneEvent(Frozen, frozen=True, kw_only=True):
-    """The answer is whole; `reason` is the last finish reason of the model."""
+    """The answer is whole.
+
+    Attributes:
+        reason: The last finish reason of the model.
+        attachments: Files on our disk that go with the answer.
+        buttons: What can be pressed under it.
+    """
 
     type: ClassVar[Literal["done"]] = "done"
     reason: str = "stop"
+    attachments: tuple[Attachment, ...] = ()
+    buttons: tuple[Button, ...] = ()
 
 
 AgentEvent: TypeAlias = (

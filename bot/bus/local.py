@@ -103,6 +103,19 @@ class OutboundMailbox(_Mailbox[OutboundMessage]):
         """Whether nothing waits."""
         return not self._runs
 
+    @property
+    def has_end(self) -> bool:
+        """Whether the last word of a run waits."""
+        return any(isinstance(waiting, End) for waiting in self._runs.values())
+
+    def take_chunk(self, run: RunId) -> Chunk | None:
+        """What waits of a text that still grows, merged; `None` where nothing does, or its end."""
+        waiting = self._runs.get(run)
+        if not isinstance(waiting, list):
+            return None
+        del self._runs[run]
+        return join_chunks(waiting)
+
     def take(self) -> OutboundMessage | None:
         """The next merged chunk or end, if there is one now."""
         if not self._runs:

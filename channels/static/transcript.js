@@ -16,6 +16,7 @@ export class Transcript {
   #order = []; // keys, sorted
   #own = new Map(); // by platform id: key
   #speaker = "Bot";
+  #session = null;
   #sent = 0;
 
   constructor(log) {
@@ -42,9 +43,11 @@ export class Transcript {
   }
 
   /** Takes over what a `welcome` shows; true where it had to start afresh. */
-  welcome({ bot, messages, running, waiting }) {
+  welcome({ bot, messages, running, waiting, session }) {
     this.#speaker = bot;
-    const isFresh = this.#isApart(messages);
+    const isOther = this.#session !== null && this.#session !== session;
+    const isFresh = isOther || this.#isApart(messages);
+    this.#session = session;
     if (isFresh) this.#clear();
     messages.forEach((message) => this.add(message));
     const drafts = new Map(running.map((draft) => [draft.run, draft.text]));

@@ -290,7 +290,7 @@ async def test_attachments_are_named(talk: Conversation) -> None:
 
     prompt = await talk.ask(message)
 
-    assert prompt.messages[-1].content == "look\n[Attached image: cat.png]"
+    assert prompt.messages[-1].content == "look\n[Attached image: cat.png (application/octet-stream)]"
 
 
 @pytest.mark.parametrize(

@@ -37,7 +37,11 @@ class MemoryStore:
         self.lines: dict[SessionKey, list[StoredMessage]] = {}
         self.open: dict[str, InboundMessage] = {}
         self.seen: set[str] = set()
+        self.aliases: dict[SessionKey, SessionKey] = {}
         self.fault: StoreError | None = None
+
+    async def resolve(self, session: SessionKey) -> SessionKey:
+        return self.aliases.get(session, session)
 
     async def recent(
         self, session: SessionKey, *, before: int | None = None, limit: int = 50

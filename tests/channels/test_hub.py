@@ -313,11 +313,3 @@ async def test_a_closed_window_takes_no_part(parts: Parts) -> None:
     await window.until(Over)
 
     assert [frame async for frame in closed.link] == []
-
-
-async def test_a_hub_has_nothing_to_post_to(parts: Parts) -> None:
-    assert parts.hub.capabilities.keeps_history
-    with pytest.raises(ChannelError, match="history"):
-        await parts.hub.post(ADDRESS, "hi", key="k")
-    with pytest.raises(ChannelError, match="history"):
-        await parts.hub.edit(ADDRESS, "1", "hi")

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 from msgspec.structs import replace
 
-from bot.agent.store import Begun, TurnRecord
+from bot.agent.store import Begun, Posted, TurnRecord
 from bot.errors import Fenced, StoreError
 from bot.messages import End, InboundMessage, SessionKey
 from memory.store import Store
@@ -319,7 +319,7 @@ async def test_a_retried_message_runs_again_with_its_crashes_forgotten(store: St
 
 async def test_the_answer_to_a_retried_message_takes_the_place_of_the_note_that_waits(store: Store) -> None:
     message = await parked(store, "other:default:main")
-    await store.outbox.record(message.run, 0, "m1")
+    await store.outbox.record(message.run, Posted(part=0, platform_id="m1"))
 
     pending = await store.journal.retry(message.run)
     turn = await begin(store, message, pending.attempts)
@@ -327,7 +327,7 @@ async def test_the_answer_to_a_retried_message_takes_the_place_of_the_note_that_
     await finish(store, answer, has_outbox=True)
 
     assert await store.outbox.pending("other") == [answer]
-    assert await store.outbox.posted(message.run) == {}
+    assert await store.outbox.posted(message.run) == []
 
 
 async def test_only_a_parked_message_is_retried(store: Store) -> None:

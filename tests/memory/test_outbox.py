@@ -1,7 +1,7 @@
 """The outbox keeps what a platform has not confirmed."""
 
-from bot.agent.store import TurnRecord
-from bot.messages import End
+from bot.agent.store import Posted, TurnRecord
+from bot.messages import Address, End
 from memory.store import Store
 from tests.factories import end_of, inbound
 
@@ -53,6 +53,24 @@ async def test_tries_are_counted_and_an_unknown_answer_has_none(store: Store) ->
 async def test_the_newest_message_of_a_part_is_remembered(store: Store) -> None:
     end = await answered(store, "1")
     for part, platform_id in ((0, "a"), (1, "b"), (0, "c")):
-        await store.outbox.record(end.run, part, platform_id)
+        await store.outbox.record(end.run, Posted(part=part, platform_id=platform_id))
 
-    assert await store.outbox.posted(end.run) == {0: "c", 1: "b"}
+    posted = await store.outbox.posted(end.run)
+    assert [(one.part, one.platform_id) for one in posted] == [(0, "c"), (1, "b")]
+
+
+async def test_a_part_that_was_taken_back_is_forgotten(store: Store) -> None:
+    end = await answered(store, "1")
+    await store.outbox.record(end.run, Posted(part=0, platform_id="a", attempt=2, end=7))
+    await store.outbox.record(end.run, Posted(part=1, platform_id="b"))
+    await store.outbox.forget(end.run, 1)
+
+    assert await store.outbox.posted(end.run) == [Posted(part=0, platform_id="a", attempt=2, end=7)]
+
+
+async def test_an_announcement_waits_for_every_chat(store: Store) -> None:
+    addresses = [Address(channel="other", chat=name) for name in ("a", "b")]
+    ends = await store.outbox.announce(addresses, "News")
+
+    assert await store.outbox.pending("other") == ends
+    assert [end.address for end in ends] == addresses

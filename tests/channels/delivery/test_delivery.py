@@ -1,216 +1,16 @@
 """Answers on a platform: grown in place at its pace, shown whole, and never twice."""
 
 import asyncio
-from collections.abc import AsyncIterator, Callable
-from contextlib import asynccontextmanager
-from dataclasses import dataclass, field
-from types import TracebackType
-from typing import Self
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
-from bot.agent.store import TurnRecord
-from bot.bus import LocalBus
-from bot.errors import ChannelError, StoreError
-from bot.messages import Address, End, InboundMessage, RunId
-from channels.base import Capabilities
-from channels.delivery import MAX_TRIES, NOTHING, Delivery, Outbox, cut
+from bot.agent.store import Posted as Record
+from bot.errors import ChannelError, RateLimited, StoreError
+from bot.messages import End, RunId
+from channels.delivery.delivery import MAX_TRIES
 from memory.store import Store
+from tests.channels.delivery.platform import POSTING, Posted, Setup
 from tests.factories import chunk_of, end_of, inbound
-
-EDITING = Capabilities(max_chars=20, edits=True, edit_interval=1.0, idempotent=True)
-POSTING = Capabilities(max_chars=20, edits=False, edit_interval=0.0)
-
-TICK = 1e-6  # seconds; so that no wait is too short by what floats lose
-
-
-class Clock:
-    """A clock that goes on by itself when somebody waits on it, or else when the test turns it."""
-
-    def __init__(self, *, is_turned: bool = False) -> None:
-        self.now = 0.0
-        self.waits: list[float] = []
-        self._is_turned = is_turned
-        self._news = asyncio.Condition()
-
-    def __call__(self) -> float:
-        return self.now
-
-    async def sleep(self, seconds: float) -> None:
-        """Wait on this clock."""
-        until = self.now + seconds
-        async with self._news:
-            self.waits.append(seconds)
-            self._news.notify_all()
-            if not self._is_turned:
-                self.now = max(self.now, until + TICK)
-            await self._news.wait_for(lambda: self.now >= until)
-
-    async def waited(self, count: int) -> None:
-        """Until so many waits have begun."""
-        async with asyncio.timeout(5), self._news:
-            await self._news.wait_for(lambda: len(self.waits) >= count)
-
-    async def turn(self, seconds: float) -> None:
-        """Let time pass."""
-        async with self._news:
-            self.now += seconds
-            self._news.notify_all()
-
-
-@dataclass(slots=True)
-class Posted:
-    """A message that stands on the platform."""
-
-    chat: str
-    text: str
-    key: str
-    reply_to: str | None
-
-
-@dataclass(slots=True)
-class Platform:
-    """What survives the bot: the messages that people see, and the rules of the house."""
-
-    clock: Clock
-    capabilities: Capabilities = EDITING
-    messages: dict[str, Posted] = field(default_factory=dict)
-    calls: list[tuple[float, str, str]] = field(default_factory=list)
-    failures: list[Exception] = field(default_factory=list)
-    is_losing_answers: bool = False
-    hanging: set[str] = field(default_factory=set)
-    last_call: dict[str, float] = field(default_factory=dict)
-    news: asyncio.Condition = field(default_factory=asyncio.Condition)
-
-    async def post(self, chat: str, text: str, key: str, reply_to: str | None) -> str:
-        await self._answer(chat, "post", text)
-        known = [id_ for id_, message in self.messages.items() if message.key == key]
-        id_ = known[0] if known and self.capabilities.idempotent else f"m{len(self.messages)}"
-        if id_ not in self.messages:
-            self.messages[id_] = Posted(chat, text, key, reply_to)
-        await self._tell()
-        return id_
-
-    async def edit(self, chat: str, id_: str, text: str) -> None:
-        assert self.capabilities.edits, "this platform changes no messages"
-        await self._answer(chat, "edit", text)
-        self.messages[id_].text = text
-        await self._tell()
-
-    async def _answer(self, chat: str, kind: str, text: str) -> None:
-        assert 0 < len(text) <= self.capabilities.max_chars, "this platform takes no such text"
-        self.calls.append((self.clock.now, kind, text))
-        since = self.clock.now - self.last_call.get(chat, float("-inf"))
-        assert since >= self.capabilities.edit_interval - TICK, "this platform is not asked that often"
-        self.last_call[chat] = self.clock.now
-        await self._tell()
-        while chat in self.hanging:
-            async with self.news:
-                await self.news.wait()
-        if self.failures:
-            raise self.failures.pop(0)
-
-    async def _tell(self) -> None:
-        async with self.news:
-            self.news.notify_all()
-
-    async def let_go(self, chat: str) -> None:
-        self.hanging.discard(chat)
-        await self._tell()
-
-    async def until(self, claim: Callable[[], bool]) -> None:
-        async with asyncio.timeout(5), self.news:
-            await self.news.wait_for(claim)
-
-    def texts(self, chat: str = "main") -> list[str]:
-        return [message.text for message in self.messages.values() if message.chat == chat]
-
-
-class PlatformAdapter:
-    """Speaks to the platform of the tests; made anew by every process of the bot."""
-
-    name = "other"
-
-    def __init__(self, platform: Platform) -> None:
-        self._platform = platform
-        self.capabilities = platform.capabilities
-
-    async def __aenter__(self) -> Self:
-        return self
-
-    async def __aexit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        pass
-
-    async def post(self, address: Address, text: str, *, key: str, reply_to: str | None = None) -> str:
-        id_ = await self._platform.post(address.chat, text, key, reply_to)
-        if self._platform.is_losing_answers:
-            raise ChannelError("the connection broke before the answer came")
-        return id_
-
-    async def edit(self, address: Address, platform_id: str, text: str) -> None:
-        await self._platform.edit(address.chat, platform_id, text)
-
-
-@dataclass(slots=True)
-class Setup:
-    """A platform, a store, and whatever process of the bot delivers at the moment."""
-
-    store: Store
-    clock: Clock
-    platform: Platform
-    bus: LocalBus = field(default_factory=LocalBus)
-
-    @asynccontextmanager
-    async def delivering(
-        self, *, call_seconds: float = 5.0, outbox: Outbox | None = None
-    ) -> AsyncIterator[None]:
-        """The delivery of one process, which starts a minute after the one before."""
-        self.clock.now += 60.0
-        async with Delivery(
-            PlatformAdapter(self.platform),
-            bus=self.bus,
-            outbox=outbox or self.store.outbox,
-            sleep=self.clock.sleep,
-            clock=self.clock,
-            call_seconds=call_seconds,
-        ):
-            yield
-
-    async def asked(self, chat: str = "main") -> InboundMessage:
-        """A message whose turn has begun."""
-        message = inbound(session=f"other:default:{chat}")
-        await self.store.journal.accept(message, history=0)
-        return message
-
-    async def saved(self, message: InboundMessage, text: str, *, attempt: int = 1) -> End:
-        """The saved end of a turn."""
-        end = end_of(message, text, attempt=attempt)
-        record = TurnRecord(started_at=1.0, ended_at=2.0)
-        await self.store.journal.finish(end, record, speaker="Bot", has_outbox=True)
-        return end
-
-    def say(self, message: InboundMessage, *texts: str) -> None:
-        for seq, text in enumerate(texts):
-            self.bus.send(chunk_of(message, text, seq=seq))
-
-    async def waiting(self) -> list[str]:
-        return [end.text for end in await self.store.outbox.pending("other")]
-
-
-@pytest.fixture
-def setup(store: Store) -> Setup:
-    clock = Clock()
-    return Setup(store, clock, Platform(clock))
-
-
-@pytest.fixture
-def turned(store: Store) -> Setup:
-    clock = Clock(is_turned=True)
-    return Setup(store, clock, Platform(clock))
 
 
 async def test_the_first_piece_is_shown_at_once(turned: Setup) -> None:
@@ -231,11 +31,11 @@ async def test_pieces_grow_in_place_no_faster_than_the_platform_allows(turned: S
         await turned.clock.waited(1)
         turned.say(message, " three")
         before = platform.texts()
-        await turned.clock.turn(1.0)
+        await turned.clock.turn(1.02)
         await platform.until(lambda: platform.texts() == ["one two three"])
 
     assert before == ["one"]
-    assert platform.calls == [(60.0, "post", "one"), (61.0, "edit", "one two three")]
+    assert platform.calls == [(60.0, "post", "one"), (61.02, "edit", "one two three")]
 
 
 async def test_an_answer_that_ends_while_it_waits_for_its_turn_is_shown_at_that_turn(turned: Setup) -> None:
@@ -247,7 +47,7 @@ async def test_an_answer_that_ends_while_it_waits_for_its_turn_is_shown_at_that_
         await turned.clock.waited(1)
         turned.bus.send(await turned.saved(message, "one two three"))
         await asyncio.sleep(0)
-        await turned.clock.turn(1.0)
+        await turned.clock.turn(1.02)
         await platform.until(lambda: platform.texts() == ["one two three"])
 
     assert len(platform.calls) == 2
@@ -285,16 +85,16 @@ async def test_a_preview_that_says_all_is_not_said_again(setup: Setup) -> None:
 
 
 async def test_only_the_first_message_of_an_answer_is_a_reply(setup: Setup) -> None:
-    message = await setup.asked()
+    message = await setup.asked(is_direct=False)
     async with setup.delivering():
-        end = await setup.saved(message, "x" * 50)
-        setup.bus.send(End(**{**_fields(end), "reply_to": "p1"}))  # type: ignore[arg-type]  # fields of an End
+        setup.bus.send(await setup.saved(message, "x" * 50, reply_to="p1"))
 
-    assert [posted.reply_to for posted in setup.platform.messages.values()] == ["p1", None, None]
-
-
-def _fields(end: End) -> dict[str, object]:
-    return {name: getattr(end, name) for name in end.__struct_fields__}
+    contents = [posted.content for posted in setup.platform.messages.values()]
+    assert [content and (content.answers, content.quotes) for content in contents] == [
+        ("p1", True),
+        ("p1", False),
+        ("p1", False),
+    ]
 
 
 async def test_a_platform_that_changes_no_messages_gets_the_answer_once(setup: Setup) -> None:
@@ -326,7 +126,7 @@ async def test_an_answer_that_became_shorter_leaves_nothing_of_the_longer_one(se
         await setup.platform.until(lambda: len(setup.platform.texts()) == 3)
         setup.bus.send(await setup.saved(message, "short"))
 
-    assert setup.platform.texts() == ["short", NOTHING, NOTHING]
+    assert setup.platform.texts() == ["short"]
 
 
 async def test_a_higher_attempt_takes_the_place_of_a_lower_one(setup: Setup) -> None:
@@ -360,7 +160,7 @@ async def test_an_empty_piece_is_not_posted(setup: Setup) -> None:
 
 
 async def test_a_platform_that_asks_to_wait_is_waited_for(setup: Setup) -> None:
-    setup.platform.failures = [ChannelError("slow down", retry_after=17.0)]
+    setup.platform.failures = [RateLimited("slow down", retry_after=17.0)]
     message = await setup.asked()
     async with setup.delivering():
         setup.bus.send(await setup.saved(message, "answer"))
@@ -373,7 +173,7 @@ async def test_a_platform_that_asks_to_wait_is_waited_for(setup: Setup) -> None:
 
 async def test_a_platform_that_refuses_a_preview_is_not_asked_again_before_it_allows(turned: Setup) -> None:
     platform = turned.platform
-    platform.failures = [ChannelError("slow down", retry_after=17.0)]
+    platform.failures = [RateLimited("slow down", retry_after=17.0)]
     message = await turned.asked()
     async with turned.delivering():
         turned.say(message, "one")
@@ -404,6 +204,7 @@ async def test_a_permanent_refusal_is_not_tried_again(setup: Setup, caplog: pyte
 
     assert len(setup.platform.calls) == 1
     assert await setup.waiting() == []
+    assert setup.dead == ["the chat is gone"]
     assert "delivery failed" in caplog.text
 
 
@@ -518,8 +319,8 @@ async def test_a_half_posted_answer_is_completed_by_a_platform_that_changes_noth
     setup.platform.capabilities = POSTING
     message = await setup.asked()
     end = await setup.saved(message, "a" * 20 + "b" * 20)
-    await setup.store.outbox.record(end.run, 0, "m0")
-    setup.platform.messages["m0"] = Posted("main", "a" * 20, f"{end.run}:0", None)
+    await setup.store.outbox.record(end.run, Record(part=0, platform_id="m0", attempt=1, end=20))
+    setup.platform.messages["m0"] = Posted("main", "a" * 20, f"{end.run}:0")
 
     async with setup.delivering():
         pass
@@ -595,16 +396,20 @@ class FailingOutbox:
             self.failures -= 1
             raise StoreError("the disk is full")
 
-    async def pending(self, channel: str) -> list[End]:
-        return await self._outbox.pending(channel)
+    async def pending(self, channel: str, account: str) -> list[End]:
+        return await self._outbox.pending(channel, account)
 
-    async def posted(self, run: RunId) -> dict[int, str]:
+    async def posted(self, run: RunId) -> list[Record]:
         self._fail()
         return await self._outbox.posted(run)
 
-    async def record(self, run: RunId, part: int, platform_id: str) -> None:
+    async def record(self, run: RunId, posted: Record) -> None:
         self._fail()
-        await self._outbox.record(run, part, platform_id)
+        await self._outbox.record(run, posted)
+
+    async def forget(self, run: RunId, part: int) -> None:
+        self._fail()
+        await self._outbox.forget(run, part)
 
     async def confirm(self, run: RunId) -> None:
         self._fail()
@@ -665,33 +470,3 @@ async def test_answers_of_one_chat_keep_their_order_whatever_fails(setup: Setup)
         await setup.platform.until(lambda: len(setup.platform.texts()) == 3)
 
     assert setup.platform.texts() == ["0", "1", "2"]
-
-
-texts = st.text(alphabet="ab\n ", max_size=120)
-
-
-@given(text=texts, limit=st.integers(1, 40))
-def test_cutting_keeps_every_character_within_the_limit(text: str, limit: int) -> None:
-    pieces = cut(text, limit)
-
-    assert "".join(pieces) == text
-    assert all(len(piece) <= limit for piece in pieces)
-    assert all(pieces) or pieces == [""]
-
-
-@given(text=texts, more=texts, limit=st.integers(1, 40))
-def test_what_was_cut_once_is_never_cut_elsewhere(text: str, more: str, limit: int) -> None:
-    before, after = cut(text, limit), cut(text + more, limit)
-
-    assert after[: len(before) - 1] == before[:-1]
-
-
-@given(lines=st.lists(st.text(alphabet="ab", max_size=9).map(lambda line: line + "\n"), max_size=20))
-def test_short_lines_are_never_cut_in_two(lines: list[str]) -> None:
-    assert all(piece.endswith("\n") for piece in cut("".join(lines), 20)[:-1])
-
-
-@pytest.mark.parametrize("limit", [0, -1])
-def test_a_limit_below_one_character_is_refused(limit: int) -> None:
-    with pytest.raises(ValueError, match="at least one character"):
-        cut("text", limit)

@@ -1,0 +1,60 @@
+"""The stream of one answer on its way out: redacted, and held back while it may turn out to be silence."""
+
+from bot.agent.run import Run
+from bot.agent.seams import Redactor
+
+SILENCE = ("no_reply", "[no_response]")
+
+
+def is_silence(text: str) -> bool:
+    """Whether a whole answer says that there is nothing to say."""
+    return text.strip().lower() in SILENCE
+
+
+def may_become_silence(text: str) -> bool:
+    """Whether the beginning of an answer may still turn out to be silence."""
+    begun = text.strip().lower()
+    return any(word.startswith(begun) for word in SILENCE)
+
+
+class Voice:
+    """Publishes what a backend says, as far as it may be shown by now."""
+
+    def __init__(self, run: Run, redactor: Redactor | None) -> None:
+        self._run = run
+        self._redactor = redactor
+        self._redaction = redactor.open() if redactor else None
+        self._held: str | None = ""  # the answer so far, while it may be silence; then `None`
+        self._replaces = False
+
+    def say(self, text: str, *, replaces: bool = False) -> None:
+        """Publish more of the answer, or begin it anew."""
+        if replaces:
+            self._held = ""
+            self._replaces = self._run.seq > 0
+            if self._redactor is not None:
+                self._redaction = self._redactor.open()
+        if self._redaction is not None:
+            text = self._redaction.feed(text)
+        self._show(text)
+
+    def _show(self, text: str) -> None:
+        if self._held is not None:
+            self._held += text
+            if may_become_silence(self._held):
+                return
+            text, self._held = self._held, None
+        if text:
+            self._run.chunk(text, replaces=self._replaces)
+            self._replaces = False
+
+    def end(self) -> bool:
+        """Publish what was held back; False where the whole answer is silence."""
+        if self._redaction is not None:
+            self._show(self._redaction.flush())
+        held, self._held = self._held, None
+        if held is not None and is_silence(held):
+            return False
+        if held:
+            self._show(held)
+        return True

@@ -1,0 +1,82 @@
+"""The commands that every bot has, put together."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+from bot.commands.access import AccessCommands, AccessRules, Conversing
+from bot.commands.admin import AdminCommands, ChangedSettings, Chats
+from bot.commands.call import Command
+from bot.commands.context import Backends, ContextCommands, Lines, Prompts
+from bot.commands.engine import Engine, Operations
+from bot.commands.models import Catalogue, Choices, ModelCommands
+from bot.commands.sessions import SessionCommands, Sessions
+from bot.commands.spec import Argument, CommandSpec
+from bot.commands.status import StatusCommands
+from bot.commands.usage import Usage, UsageCommands
+from bot.messages import Address
+
+
+class Access(AccessRules, Protocol):
+    """The access rules, and what they say of a chat."""
+
+    def is_open(self, address: Address) -> bool: ...
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Ports:
+    """What the built-in commands work on.
+
+    Attributes:
+        history: The most lines of history that a turn reads.
+    """
+
+    engine: Engine
+    operations: Operations
+    sessions: Sessions
+    lines: Lines
+    choices: Choices
+    catalogue: Catalogue
+    usage: Usage
+    prompts: Prompts
+    backends: Backends
+    access: Access
+    conversing: Conversing
+    changed: ChangedSettings
+    chats: Chats
+    history: int
+
+
+def builtin_commands(ports: Ports) -> tuple[Command, ...]:
+    """Every built-in command but `/help`, in the order in which the help shows them."""
+    engine, sessions = ports.engine, ports.sessions
+    groups: Sequence[Callable[[], tuple[Command, ...]]] = (
+        SessionCommands(sessions, engine).commands,
+        control_commands,
+        ModelCommands(sessions, ports.choices, ports.catalogue, engine).commands,
+        StatusCommands(sessions, ports.choices, ports.usage, engine).commands,
+        UsageCommands(sessions, ports.usage).commands,
+        ContextCommands(sessions, ports.lines, ports.prompts, ports.backends, history=ports.history).commands,
+        AdminCommands(
+            engine,
+            ports.operations,
+            changed=ports.changed,
+            chats=ports.chats,
+            is_open=ports.access.is_open,
+        ).commands,
+        AccessCommands(ports.access, ports.conversing).commands,
+    )
+    return tuple(command for group in groups for command in group())
+
+
+def control_commands() -> tuple[Command, ...]:
+    """The commands that are obeyed ahead of everything, by the loop: here for the help and the menus."""
+    what = Argument(name="what", help="`all` drops the messages that wait, too", kind="rest")
+    return (
+        Command(
+            CommandSpec(
+                name="kill", help="Stop the answer that is being written", arguments=(what,), native="kill"
+            )
+        ),
+        Command(CommandSpec(name="stop", help="The same as /kill", arguments=(what,), native="stop")),
+    )

@@ -1,0 +1,162 @@
+"""When a platform may be asked: its documented rates, and what it says itself."""
+
+import asyncio
+import heapq
+import time
+from collections import deque
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable
+from contextlib import asynccontextmanager
+from itertools import count
+from typing import TypeAlias
+
+from channels.base import CallKind, Rate
+
+Sleep: TypeAlias = Callable[[float], Awaitable[None]]
+Clock: TypeAlias = Callable[[], float]
+
+MARGIN = 1.01  # a platform's clock may run faster than ours
+SLACK = 1e-9  # what floats lose
+
+
+class _Window:
+    """The newest calls under one rate."""
+
+    __slots__ = ("_calls", "_seconds")
+
+    def __init__(self, rate: Rate) -> None:
+        self._calls: deque[float] = deque(maxlen=rate.calls)
+        self._seconds = rate.seconds * MARGIN
+
+    def ready_at(self) -> float:
+        return self._calls[0] + self._seconds if len(self._calls) == self._calls.maxlen else float("-inf")
+
+    def note(self, now: float) -> None:
+        self._calls.append(now)
+
+    def settle(self, began: float, now: float) -> None:
+        if self._calls and self._calls[-1] == began:
+            self._calls[-1] = now
+
+    def is_idle(self, now: float) -> bool:
+        return not self._calls or self._calls[-1] + self._seconds <= now
+
+
+class Budget:
+    """What is left of the rates of one scope: a chat, a message, an account.
+
+    Attributes:
+        held_until: The platform has said that it will do nothing before.
+    """
+
+    def __init__(self, clock: Clock) -> None:
+        self._clock = clock
+        self._windows: dict[Rate, _Window] = {}
+        self._last_growth = float("-inf")
+        self._last_call = float("-inf")
+        self.held_until = float("-inf")
+
+    def ready_at(self, rates: Iterable[Rate], *, is_growth: bool) -> float:
+        """When the next call is allowed; growth is spread evenly, the last word may use what is left."""
+        ready = self.held_until
+        for rate in rates:
+            if (window := self._windows.get(rate)) is not None:
+                ready = max(ready, window.ready_at())
+            if is_growth and rate.scope != "account":
+                ready = max(ready, self._last_growth + rate.seconds / rate.calls * MARGIN)
+        return ready
+
+    def spend(self, rates: Iterable[Rate], *, is_growth: bool) -> None:
+        """Count a call."""
+        now = self._last_call = self._clock()
+        for rate in rates:
+            self._windows.setdefault(rate, _Window(rate)).note(now)
+        if is_growth:
+            self._last_growth = now
+
+    def settle(self) -> None:
+        """The last call has been answered: the platform counted it no later than now."""
+        now = self._clock()
+        for window in self._windows.values():
+            window.settle(self._last_call, now)
+        if self._last_growth == self._last_call:
+            self._last_growth = now
+        self._last_call = now
+
+    def hold(self, seconds: float) -> None:
+        """Ask for nothing for so long."""
+        self.held_until = max(self.held_until, self._clock() + seconds)
+
+    @property
+    def is_idle(self) -> bool:
+        """Whether forgetting it would change nothing."""
+        now = self._clock()
+        return self.held_until <= now and all(window.is_idle(now) for window in self._windows.values())
+
+
+class Pace:
+    """Lets the calls of one account pass when they are allowed: last words first, else in order of coming."""
+
+    def __init__(self, *, clock: Clock = time.monotonic, sleep: Sleep = asyncio.sleep) -> None:
+        self._clock = clock
+        self._sleep = sleep
+        self._account = Budget(clock)
+        self._queue: list[tuple[bool, int, asyncio.Future[None]]] = []
+        self._numbers = count()
+        self._is_taken = False
+
+    def budget(self) -> Budget:
+        """The budget of a chat or a message; its owner keeps it."""
+        return Budget(self._clock)
+
+    async def turn(
+        self, kind: CallKind, rates: tuple[Rate, ...], *, chat: Budget, message: Budget, is_growth: bool
+    ) -> None:
+        """Wait until a call may be made, and count it."""
+        relevant = [rate for rate in rates if kind in rate.kinds]
+        own = [
+            (chat, [rate for rate in relevant if rate.scope == "chat"]),
+            (message, [rate for rate in relevant if rate.scope == "message"]),
+        ]
+        await self._wait(own, is_growth=is_growth)
+        shared = [rate for rate in relevant if rate.scope == "account"]
+        async with self._turnstile(is_growth):
+            await self._wait([(self._account, shared), *own], is_growth=is_growth)
+            for budget, its_rates in [(self._account, shared), *own]:
+                budget.spend(its_rates, is_growth=is_growth)
+
+    async def _wait(self, budgets: list[tuple[Budget, list[Rate]]], *, is_growth: bool) -> None:
+        while (
+            wait := max(budget.ready_at(rates, is_growth=is_growth) for budget, rates in budgets)
+            - self._clock()
+        ) > SLACK:
+            await self._sleep(wait)
+
+    def hold_account(self, seconds: float) -> None:
+        """The platform wants nothing of this account for so long."""
+        self._account.hold(seconds)
+
+    @asynccontextmanager
+    async def _turnstile(self, is_growth: bool) -> AsyncIterator[None]:
+        """One at a time; who comes for a last word passes those who only show growth."""
+        if self._is_taken:
+            place: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+            heapq.heappush(self._queue, (is_growth, next(self._numbers), place))
+            try:
+                await place
+            except asyncio.CancelledError:
+                if place.done() and not place.cancelled():
+                    self._pass_on()
+                raise
+        self._is_taken = True
+        try:
+            yield
+        finally:
+            self._pass_on()
+
+    def _pass_on(self) -> None:
+        while self._queue:
+            *_, place = heapq.heappop(self._queue)
+            if not place.done():
+                place.set_result(None)  # it stays taken
+                return
+        self._is_taken = False

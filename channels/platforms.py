@@ -1,0 +1,215 @@
+"""All accounts on all platforms: opened beside the start of the bot, closed with it."""
+
+import asyncio
+import logging
+from collections.abc import Callable, Iterable, Sequence
+from contextlib import AsyncExitStack
+from dataclasses import dataclass
+from types import TracebackType
+from typing import Final, Protocol, Self
+
+from starlette.responses import PlainTextResponse
+from starlette.routing import Mount, Router
+from starlette.types import Receive, Scope, Send
+
+from bot.bus import Bus
+from bot.commands.spec import CommandSpec
+from bot.errors import BotError
+from bot.messages import Address, Frozen
+from bot.settings import ChannelSettings
+from channels.base import ChannelAdapter, Liveness, Setup, State
+from channels.delivery.attention import Attention
+from channels.delivery.delivery import Dead, Delivery
+from channels.delivery.outbox import Outbox
+from channels.intake import Engagement, Intake, Rules
+from channels.keeper import Keeper
+from channels.registry import AdapterFactory, check_installed, load_adapter
+
+log = logging.getLogger(__name__)
+
+CLOSE_SECONDS: Final = 10.0
+
+
+class Account(Frozen, frozen=True, kw_only=True):
+    """An account to be opened; `factory` where its code is at hand already."""
+
+    channel: str
+    name: str
+    settings: ChannelSettings
+    factory: AdapterFactory | None = None
+
+
+class ChannelState(Frozen, frozen=True, kw_only=True):
+    """How an account is doing, for people who look after the bot."""
+
+    channel: str
+    account: str
+    liveness: Liveness
+
+
+class Stores(Protocol):
+    """What the platforms need of the store."""
+
+    @property
+    def outbox(self) -> Outbox: ...
+
+    def adapter_state(self, scope: str) -> State: ...
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Surroundings:
+    """What all accounts share."""
+
+    bus: Bus
+    store: Stores
+    rules: Rules
+    names: Callable[[], tuple[str, ...]]
+    commands: tuple[CommandSpec, ...] = ()
+    public_url: str | None = None
+    on_dead: Dead
+
+
+class Platforms:
+    """Speaks on every account from `__aenter__` to `__aexit__`.
+
+    Entering returns at once: an SDK that takes long to load, or a platform that is away, holds nothing up.
+    """
+
+    def __init__(self, accounts: Iterable[Account], surroundings: Surroundings) -> None:
+        self._accounts = tuple(accounts)
+        self._around = surroundings
+        self._keepers: dict[tuple[str, str], Keeper] = {}
+        self._hearing: dict[tuple[str, str], AsyncExitStack] = {}
+        self._faults: dict[tuple[str, str], str] = {}
+        self._closing = asyncio.Event()
+        self._group = asyncio.TaskGroup()
+
+    async def __aenter__(self) -> Self:
+        """Open what is to be opened, in the background.
+
+        Raises:
+            ConfigError: An SDK is not installed.
+        """
+        for account in self._accounts:
+            if account.factory is None:
+                check_installed(account.channel)
+        await self._group.__aenter__()
+        for account in self._accounts:
+            self._group.create_task(self._serve(account), name=f"open {account.channel}:{account.name}")
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        await self.stop_hearing()
+        self._closing.set()
+        await self._group.__aexit__(None, None, None)
+
+    async def stop_hearing(self) -> None:
+        """Take nothing more from the platforms; answers still go out."""
+        for stack in self._hearing.values():
+            await stack.aclose()
+
+    async def _serve(self, account: Account) -> None:
+        """One account from opening to closing; what is wrong with it concerns no other."""
+        key, engagement = (account.channel, account.name), Engagement()
+        try:
+            factory = account.factory
+            if factory is None:
+                factory = await asyncio.to_thread(load_adapter, account.channel)
+            adapter = factory(self._setup(account, engagement))
+        except BotError as error:
+            self._fail(key, error)
+            return
+        except Exception as error:
+            log.exception("channel can't be made", extra={"channel": account.channel})
+            self._fail(key, error)
+            return
+        async with AsyncExitStack() as stack:
+            stack.push_async_callback(self._close, adapter)
+            await stack.enter_async_context(self._delivery(adapter, account.settings))
+            hearing = self._hearing[key] = await stack.enter_async_context(AsyncExitStack())
+            await hearing.enter_async_context(self._attention(adapter, account.settings, engagement))
+            self._keepers[key] = await hearing.enter_async_context(Keeper(adapter))
+            await self._closing.wait()
+
+    def _fail(self, key: tuple[str, str], error: Exception) -> None:
+        self._faults[key] = str(error)
+        log.error("channel is off", extra={"channel": key[0], "account": key[1], "cause": str(error)})
+
+    def _setup(self, account: Account, engagement: Engagement) -> Setup[ChannelSettings]:
+        around = self._around
+        intake = Intake(
+            account.settings,
+            bus=around.bus,
+            rules=around.rules,
+            names=around.names,
+            engagement=engagement,
+        )
+        return Setup(
+            account=account.name,
+            settings=account.settings,
+            intake=intake,
+            state=around.store.adapter_state(f"{account.channel}:{account.name}"),
+            commands=around.commands,
+            bot_name=around.names()[0],
+            public_url=around.public_url,
+        )
+
+    def _delivery(self, adapter: ChannelAdapter, settings: ChannelSettings) -> Delivery:
+        around = self._around
+        return Delivery(adapter, settings, bus=around.bus, outbox=around.store.outbox, on_dead=around.on_dead)
+
+    def _attention(
+        self, adapter: ChannelAdapter, settings: ChannelSettings, engagement: Engagement
+    ) -> Attention:
+        def note(address: Address) -> None:
+            if not address.is_direct:
+                engagement.note(address, by_bot=True)
+
+        return Attention(adapter, settings, bus=self._around.bus, on_answer=note)
+
+    async def _close(self, adapter: ChannelAdapter) -> None:
+        try:
+            async with asyncio.timeout(CLOSE_SECONDS):
+                await adapter.aclose()
+        except (BotError, TimeoutError) as error:
+            log.warning("channel closed badly", extra={"channel": adapter.name, "cause": str(error)})
+
+    # --- what others ask
+
+    def adapter(self, channel: str, account: str) -> ChannelAdapter | None:
+        """The adapter of an account, once it is open."""
+        keeper = self._keepers.get((channel, account))
+        return keeper.adapter if keeper is not None else None
+
+    def max_file_bytes(self, channel: str) -> int:
+        """The largest file that is taken from people of a channel."""
+        most = (one.settings.max_file_mb for one in self._accounts if one.channel == channel)
+        return max(most, default=0) * 1_000_000
+
+    def states(self) -> Sequence[ChannelState]:
+        """How every account is doing."""
+        return [
+            ChannelState(channel=one.channel, account=one.name, liveness=self._liveness(one))
+            for one in self._accounts
+        ]
+
+    def _liveness(self, account: Account) -> Liveness:
+        key = (account.channel, account.name)
+        keeper = self._keepers.get(key)
+        if keeper is not None:
+            return keeper.liveness
+        return Liveness(is_connected=False, cause=self._faults.get(key, "still loading"))
+
+    def routes(self) -> list[Mount]:
+        """Where the platforms' webhooks arrive."""
+        return [Mount("/hooks", app=self._take_hook)]
+
+    async def _take_hook(self, scope: Scope, receive: Receive, send: Send) -> None:
+        parts = str(scope["path"]).strip("/").split("/")
+        adapter = self.adapter(parts[1], parts[2]) if len(parts) == 3 else None
+        if adapter is None or not adapter.routes:
+            await PlainTextResponse("Nothing listens here.", 404)(scope, receive, send)
+            return
+        await Router(routes=list(adapter.routes))({**scope, "root_path": ""}, receive, send)

@@ -1,0 +1,52 @@
+"""Edits and deletions of messages that were said before."""
+
+import sqlite3
+import time
+
+from msgspec.structs import replace
+
+from bot.agent.store import Amended
+from bot.messages import InboundMessage, Kind, RunId, decode_inbound, dedupe_key, encoder
+from memory import overheard
+from memory.rows import follow_alias
+
+TAKEN_BACK = "[taken back]"
+
+
+def follow(db: sqlite3.Connection, change: InboundMessage) -> Amended:
+    """Change what is kept of a message, by the transaction that takes the change."""
+    session = follow_alias(db, change.session)
+    added = db.execute(
+        "INSERT INTO journal (run, dedupe_key, session, state, message, accepted_at)"
+        " VALUES (?, ?, ?, 'done', x'', ?) ON CONFLICT (dedupe_key) DO NOTHING",
+        (change.run, change.dedupe_key, session, time.time()),
+    )
+    if added.rowcount != 1:
+        return Amended(is_new=False, session=session)
+    overheard.amend(db, change, session)
+    key = dedupe_key(change.address, change.target or "")
+    row = db.execute("SELECT run, state, message FROM journal WHERE dedupe_key = ?", (key,)).fetchone()
+    if row is None:
+        return Amended(is_new=True, session=session)
+    run, state, blob = row
+    _amend_line(db, run, change)
+    if state != "queued":
+        return Amended(is_new=True, session=session)
+    if change.kind is Kind.DELETE:
+        db.execute(
+            "UPDATE journal SET state = 'done', message = x'', ended_at = ? WHERE run = ?", (time.time(), run)
+        )
+    else:
+        message = replace(decode_inbound(blob), text=change.text)
+        db.execute("UPDATE journal SET message = ? WHERE run = ?", (encoder.encode(message), run))
+    return Amended(is_new=True, session=session, waiting=run)
+
+
+def _amend_line(db: sqlite3.Connection, run: RunId, change: InboundMessage) -> None:
+    """Change a person's line in the history; of one that was taken back, nothing is kept."""
+    if change.kind is Kind.DELETE:
+        db.execute(
+            "UPDATE messages SET text = ?, in_context = 0 WHERE run = ? AND role = 'user'", (TAKEN_BACK, run)
+        )
+    else:
+        db.execute("UPDATE messages SET text = ? WHERE run = ? AND role = 'user'", (change.text, run))

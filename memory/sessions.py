@@ -1,0 +1,186 @@
+"""The sessions of a chat: begun, taken up again, renamed, emptied, deleted."""
+
+import secrets
+import sqlite3
+import time
+
+from bot.commands.sessions import ChatSession
+from bot.errors import StoreError
+from bot.messages import RunId, SessionKey, StoredMessage
+from memory.choices import Choices
+from memory.database import Database
+from memory.rows import LINE, line_from
+
+OPENING = 200  # characters of what was said first
+OF_CHAT = (
+    "SELECT 1 AS number, ? AS session"
+    " UNION ALL SELECT number, session FROM chat_sessions WHERE chat = ? AND deleted_at IS NULL"
+)
+
+
+class Sessions:
+    """Fulfils `bot.commands.sessions.Sessions`, and `Lines` beside it, on the database.
+
+    A chat's own session has the key of its address and number 1; the others get the next number, and are
+    reached through the alias from the chat's key.
+    """
+
+    def __init__(self, database: Database, choices: Choices) -> None:
+        self._database = database
+        self._choices = choices
+
+    async def current(self, chat: SessionKey) -> SessionKey:
+        """See the protocol."""
+        return await self._database.read(lambda db: _current(db, chat))
+
+    async def of_chat(self, chat: SessionKey) -> list[ChatSession]:
+        """See the protocol."""
+
+        def job(db: sqlite3.Connection) -> list[ChatSession]:
+            current = _current(db, chat)
+            rows = db.execute(
+                "SELECT c.number, c.session, s.title, s.messages, s.updated_at,"
+                " (SELECT MIN(number) FROM messages m WHERE m.session = c.session),"
+                " (SELECT substr(text, 1, ?) FROM messages m WHERE m.session = c.session AND role = 'user'"
+                "  AND substr(text, 1, 1) NOT IN ('/', '!') ORDER BY m.number LIMIT 1)"
+                f" FROM ({OF_CHAT}) c LEFT JOIN sessions s ON s.session = c.session"
+                " ORDER BY s.updated_at DESC, c.number DESC",
+                (OPENING, chat, chat),
+            )
+            return [
+                ChatSession(
+                    number=number,
+                    session=session,
+                    title=title,
+                    opening=opening or "",
+                    messages=messages - first + 1 if first else 0,
+                    updated_at=updated_at or 0.0,
+                    is_current=session == current,
+                )
+                for number, session, title, messages, updated_at, first, opening in rows
+                if title or opening or session == current  # commands alone are no conversation
+            ]
+
+        return await self._database.read(job)
+
+    async def in_context(self, session: SessionKey, limit: int) -> tuple[int, list[StoredMessage]]:
+        """See `bot.commands.context.Lines`."""
+
+        def job(db: sqlite3.Connection) -> tuple[int, list[StoredMessage]]:
+            row = db.execute("SELECT turns FROM sessions WHERE session = ?", (session,)).fetchone()
+            lines = db.execute(
+                f"SELECT {LINE} FROM messages WHERE session = ? AND in_context = 1"
+                " ORDER BY number DESC LIMIT ?",
+                (session, limit),
+            ).fetchall()
+            return (row[0] if row else 0), [line_from(line) for line in reversed(lines)]
+
+        return await self._database.read(job)
+
+    async def begin(self, chat: SessionKey, title: str | None = None) -> SessionKey:
+        """See the protocol."""
+        return await self._database.write(lambda db: _begin(db, chat, title))
+
+    async def resume(self, chat: SessionKey, session: SessionKey) -> None:
+        """See the protocol."""
+
+        def job(db: sqlite3.Connection) -> None:
+            found = db.execute(f"SELECT 1 FROM ({OF_CHAT}) WHERE session = ?", (chat, chat, session))
+            if found.fetchone() is None:
+                raise StoreError(f"this chat has no session {session!r}")
+            _point(db, chat, session)
+
+        await self._database.write(job)
+
+    async def rename(self, session: SessionKey, title: str) -> None:
+        """See the protocol."""
+        await self._database.write(lambda db: _title(db, session, title))
+
+    async def forget(self, session: SessionKey) -> None:
+        """See the protocol."""
+
+        def job(db: sqlite3.Connection) -> None:
+            db.execute("UPDATE messages SET in_context = 0 WHERE session = ? AND in_context = 1", (session,))
+            db.execute("UPDATE sessions SET turns = 0 WHERE session = ?", (session,))
+            db.execute("DELETE FROM overheard WHERE session = ?", (session,))
+
+        await self._database.write(job)
+
+    async def clear(self, session: SessionKey, *, but: RunId) -> None:
+        """See the protocol."""
+
+        def job(db: sqlite3.Connection) -> None:
+            _empty(db, session, but)
+            db.execute("UPDATE sessions SET turns = 0 WHERE session = ?", (session,))
+
+        await self._database.write(job)
+
+    async def delete(self, chat: SessionKey, session: SessionKey, *, but: RunId) -> None:
+        """See the protocol."""
+
+        def job(db: sqlite3.Connection) -> None:
+            if _current(db, chat) == session:
+                _begin(db, chat, None)
+            _empty(db, session, but)
+            db.execute(
+                "UPDATE chat_sessions SET deleted_at = ? WHERE chat = ? AND session = ?",
+                (time.time(), chat, session),
+            )
+            db.execute("DELETE FROM sessions WHERE session = ?", (session,))
+
+        await self._database.write(job)
+        self._choices.drop(session)
+
+
+def _current(db: sqlite3.Connection, chat: SessionKey) -> SessionKey:
+    row = db.execute("SELECT session FROM aliases WHERE alias = ?", (chat,)).fetchone()
+    return row[0] if row else chat
+
+
+def _begin(db: sqlite3.Connection, chat: SessionKey, title: str | None) -> SessionKey:
+    session, now = _fresh_key(chat), time.time()
+    db.execute(
+        "INSERT INTO chat_sessions (chat, number, session, created_at)"
+        " SELECT ?, COALESCE(MAX(number), 1) + 1, ?, ? FROM chat_sessions WHERE chat = ?",
+        (chat, session, now, chat),
+    )
+    _title(db, session, title)
+    _point(db, chat, session)
+    return session
+
+
+def _fresh_key(chat: SessionKey) -> SessionKey:
+    """A key with a letter in its tail, so that no thread with a number for its name has the same."""
+    while (tail := secrets.token_hex(4)).isdigit():
+        continue
+    return SessionKey(f"{chat}:{tail}")
+
+
+def _point(db: sqlite3.Connection, chat: SessionKey, session: SessionKey) -> None:
+    """Let what comes from a chat go to a session from now on."""
+    if session == chat:
+        db.execute("DELETE FROM aliases WHERE alias = ?", (chat,))
+        return
+    db.execute(
+        "INSERT INTO aliases (alias, session) VALUES (?, ?)"
+        " ON CONFLICT (alias) DO UPDATE SET session = excluded.session",
+        (chat, session),
+    )
+
+
+def _title(db: sqlite3.Connection, session: SessionKey, title: str | None) -> None:
+    now = time.time()
+    db.execute(
+        "INSERT INTO sessions (session, title, created_at, updated_at) VALUES (?, ?, ?, ?)"
+        " ON CONFLICT (session) DO UPDATE SET title = excluded.title",
+        (session, title, now, now),
+    )
+
+
+def _empty(db: sqlite3.Connection, session: SessionKey, but: RunId) -> None:
+    """Delete what was said and done in a session, the command that asks for it aside."""
+    runs = "SELECT run FROM messages WHERE session = ? AND run <> ?"
+    db.execute(f"DELETE FROM tool_calls WHERE run IN ({runs})", (session, but))
+    db.execute(f"DELETE FROM outbox WHERE state = 'failed' AND run IN ({runs})", (session, but))
+    db.execute("DELETE FROM messages WHERE session = ? AND run <> ?", (session, but))
+    db.execute("DELETE FROM overheard WHERE session = ?", (session,))
