@@ -7,40 +7,56 @@ import sys
 import time
 from collections.abc import Awaitable, Callable, Sequence
 from contextlib import AsyncExitStack
+from dataclasses import replace
 from importlib import import_module
 from types import TracebackType
-from typing import Self, TypeAlias
+from typing import Self
+from urllib.parse import urlsplit
 
 from starlette.routing import BaseRoute
 
-from bot.agent.control import CONTROL_COMMANDS
+from bot.agent.control import is_admin
 from bot.agent.loop import AgentLoop, LoopSettings, RunningTurn
+from bot.agent.notebook import Notebook
 from bot.agent.prompt import PromptBuilder
 from bot.agent.seams import Seams
 from bot.agent.turn import Turn
 from bot.agent.watchdog import LagGuard
 from bot.agent.workspace import Workspace
+from bot.alarm import Alarm
 from bot.backends.base import AgentBackend
 from bot.backends.registry import BackendSetup
 from bot.backends.router import Router
-from bot.bus import Bus, LocalBus
+from bot.bus import LocalBus
+from bot.commands.admin import read_presence
+from bot.commands.builtin import Ports, builtin_commands
+from bot.commands.call import Command
+from bot.commands.engine import ChannelState
+from bot.commands.registry import Commands
 from bot.errors import StoreError
-from bot.messages import Frozen, RunId, SessionKey
+from bot.messages import Frozen, InboundMessage, RunId, SessionKey, SessionSwitched
+from bot.models.catalogue import ModelCatalogue
 from bot.models.providers import ModelSetup
-from bot.settings import Settings
+from bot.models.transcription import Transcriber
+from bot.running import RunningBot
+from bot.settings import ChannelSettings, Settings, WebSettings
 from bot.web.health import Readiness
 from bot.web.operate import operator_routes
 from bot.web.server import WebServer
-from channels.base import ChannelAdapter
-from channels.delivery import Delivery
 from channels.frames import CommandHint
 from channels.hub import ChatHub
+from channels.intake import Rules
+from channels.media import Media
+from channels.platforms import Account, Platforms, Surroundings
+from channels.registry import ADAPTERS, AdapterFactory
+from channels.registry import accounts as registered_accounts
 from channels.web import routes
 from memory.backup import back_up
 from memory.backup import restore as restore_backup
 from memory.home import Home, read_holder
 from memory.journal import JournalEntry
 from memory.store import Store
+from security.access import Access
 from security.audit import AuditLog
 
 __all__ = [
@@ -60,8 +76,6 @@ log = logging.getLogger(__name__)
 SWITCH_SECONDS = 0.0005  # the store's threads hold up the event loop for no longer (default: 5 ms)
 LIVE_CHANNELS = ("web", "terminal")
 
-AdapterFactory: TypeAlias = Callable[[Bus], ChannelAdapter]
-
 
 class Status(Frozen, frozen=True, kw_only=True, omit_defaults=False):
     """What the bot is doing, for people who look after it; times in seconds."""
@@ -70,6 +84,7 @@ class Status(Frozen, frozen=True, kw_only=True, omit_defaults=False):
     is_draining: bool
     sessions: int
     running: tuple[RunningTurn, ...]
+    channels: tuple[ChannelState, ...] = ()
 
 
 class OneBackend:
@@ -81,6 +96,10 @@ class OneBackend:
     async def backend(self, session: SessionKey) -> AgentBackend:
         """The same for every session."""
         return self._backend
+
+    def model(self, session: SessionKey) -> str | None:
+        """The agent looks after its models itself."""
+        return None
 
     async def warm_up(self, preamble: object = None) -> None:
         """There is nothing to load."""
@@ -94,10 +113,15 @@ class App:
     """The bot, from `__aenter__` (ready) to `__aexit__` (drained and closed).
 
     Args:
-        adapters: Channels of one's own, beside the page and the terminal.
+        adapters: Channels of one's own, beside the page, the terminal and the platforms.
         backend: An agent of one's own, instead of the one the settings name.
+        commands: Commands of one's own, beside the built-in ones.
         seams: Guards, tools and whatever else joins the turn.
-        has_web: Serve the page if the settings say so; False for a bot that lives in a terminal alone.
+        has_web: Serve the page if the settings say so; False for a bot that lives in a terminal alone, which
+            leaves the platforms alone, too.
+
+    Attributes:
+        restart_asked: Set when an admin wants the process to start again.
     """
 
     def __init__(
@@ -106,19 +130,23 @@ class App:
         *,
         adapters: Sequence[AdapterFactory] = (),
         backend: AgentBackend | None = None,
+        commands: Sequence[Command] = (),
         seams: Seams | None = None,
         has_web: bool = True,
     ) -> None:
         self._settings = settings
         self._factories = adapters
         self._backend = backend
+        self._own_commands = commands
         self._seams = seams or Seams()
         self._has_web = has_web and settings.web.enabled
+        self._is_public = has_web
         self._stack = AsyncExitStack()
         self._started_at = time.time()
         self._readiness = Readiness("starting")
         self.bus = LocalBus()
         self.url: str | None = None
+        self.restart_asked = asyncio.Event()
 
     async def __aenter__(self) -> Self:
         """Start everything.
@@ -147,15 +175,29 @@ class App:
         self.store = await enter(Store(settings.data_dir, synchronous=settings.store.synchronous))
         self.audit = AuditLog(settings.data_dir / "audit", self.store.audit_pointer)
         self._stack.enter_context(LagGuard())
-        router = _router(settings) if self._backend is None else OneBackend(self._backend)
+        router = self._router()
         self._stack.push_async_callback(router.aclose)
+        changed = await self.store.changed_settings.all()
+        self._bot = self._running_bot()
+        self._notebook = Notebook(
+            self.store.chats, self.store.state("bot", "admins"), is_admin=self._is_admin
+        )
+        self._alarm = await enter(Alarm(self.bus, self.store.outbox, admin_chats=self._notebook.admin_chats))
+        self._prompts = self._prompt_builder()
+        self._bot.prompts = self._prompts
+        self.commands = self._commands(router)
         self.hubs = {name: await enter(self._hub(name)) for name in LIVE_CHANNELS}
-        for factory in self._factories:
-            adapter = await enter(factory(self.bus))
-            await enter(Delivery(adapter, bus=self.bus, outbox=self.store.outbox))
+        self._bot.named.extend(self.hubs.values())
+        self.platforms = await enter(self._platforms(changed.get("presence")))
+        self._bot.platforms = self.platforms
         self.loop = await enter(self._agent_loop(router))
+        self._bot.loop = self.loop
+        self._stack.push_async_callback(self.platforms.stop_hearing)
+        self.store.sessions.on_switch = self._tell_of_switch
+        if (name := changed.get("name")) is not None:
+            await self._bot.rename(name)
         if self._has_web:
-            server = await enter(WebServer(settings.web, self._routes(), self._readiness))
+            server = await enter(WebServer(self._web_settings(), self._routes(), self._readiness))
             self.url = server.url
         home.announce(self.url)
         self._stack.push_async_callback(self.drain)
@@ -175,44 +217,117 @@ class App:
         self._readiness.reason = "shutting down"
         await self.loop.drain()
 
+    # --- the parts
+
+    def _router(self) -> Router | OneBackend:
+        if self._backend is not None:
+            return OneBackend(self._backend)
+        settings = self._settings
+        setup = BackendSetup(models=ModelSetup.of(settings), turn_seconds=settings.run_timeout)
+        return Router(settings.backend, setup, choices=self.store.choices)
+
+    def _running_bot(self) -> RunningBot:
+        return RunningBot(
+            self._settings,
+            model=ModelSetup.of(self._settings).model_name,
+            bus=self.bus,
+            outbox=self.store.outbox,
+            journal=self.store.journal,
+            on_restart=self.restart_asked.set,
+            live_channels=LIVE_CHANNELS,
+        )
+
+    def _prompt_builder(self) -> PromptBuilder:
+        settings = self._settings
+        workspace = settings.data_dir / "workspace"
+        workspace.mkdir(mode=0o700, exist_ok=True)
+        return PromptBuilder(
+            name=settings.name,
+            workspace=Workspace(workspace),
+            top_k=settings.context_top_k,
+            max_tokens=settings.context_tokens,
+        )
+
+    def _commands(self, router: Router | OneBackend) -> Commands:
+        store, bot = self.store, self._bot
+        self._access = Access(store.rules, is_admin=self._is_admin, audit=self.audit)
+        ports = Ports(
+            engine=bot,
+            operations=bot,
+            sessions=store.sessions,
+            lines=store.sessions,
+            choices=store.choices,
+            catalogue=ModelCatalogue(ModelSetup.of(self._settings)),
+            usage=store.usage,
+            prompts=self._prompts,
+            backends=router,
+            access=self._access,
+            conversing=store.rules,
+            changed=store.changed_settings,
+            chats=store.chats,
+            history=self._settings.context_top_k,
+        )
+        every = (*builtin_commands(ports), *self._own_commands)
+        return Commands(every, admins=lambda: bot.admins, audit=self.audit)
+
+    def _is_admin(self, message: InboundMessage) -> bool:
+        return is_admin(message, self._bot.admins)
+
     def _hub(self, name: str) -> ChatHub:
         return ChatHub(
             name,
             self.bus,
             transcript=self.store.history,
             bot_name=self._settings.name,
-            commands=tuple(CommandHint(name=command, help=text) for command, text in CONTROL_COMMANDS),
+            commands=tuple(CommandHint(name=hint.name, help=hint.help) for hint in self.commands.hints()),
         )
+
+    def _platforms(self, presence: str | None) -> Platforms:
+        accounts = [
+            Account(channel=channel, name=name, settings=section)
+            for channel, name, section in (registered_accounts(self._settings) if self._is_public else ())
+        ]
+        accounts += [
+            Account(channel=f"own{number}", name="default", settings=ChannelSettings(), factory=factory)
+            for number, factory in enumerate(self._factories)
+        ]
+        rules = Rules(is_conversing=self.store.rules.is_conversing, is_command=self.commands.knows)
+        surroundings = Surroundings(
+            bus=self.bus,
+            store=self.store,
+            rules=rules,
+            names=self._bot.names,
+            commands=self.commands.native,
+            public_url=self._settings.public_url,
+            presence=read_presence(presence) if presence else None,
+            on_dead=self._alarm.chat_lost,
+        )
+        return Platforms(accounts, surroundings)
 
     def _agent_loop(self, router: Router | OneBackend) -> AgentLoop:
         settings = self._settings
-        workspace = settings.data_dir / "workspace"
-        workspace.mkdir(mode=0o700, exist_ok=True)
-        self._prompts = PromptBuilder(
-            name=settings.name,
-            workspace=Workspace(workspace),
-            top_k=settings.context_top_k,
-            max_tokens=settings.context_tokens,
-        )
         turn = Turn(
             journal=self.store.journal,
             ledger=self.store.ledger,
             bus=self.bus,
             router=router,
             prompts=self._prompts,
-            seams=self._seams,
+            seams=self._joined_seams(),
             run_timeout=settings.run_timeout,
             history=settings.context_top_k,
         )
+        sections: dict[str, ChannelSettings] = {name: getattr(settings, name) for name in ADAPTERS}
         loop_settings = LoopSettings(
             name=settings.name,
-            admins=frozenset(settings.admins),
+            admins=self._bot.admins,
             max_concurrent_turns=settings.max_concurrent_turns,
             max_waiting=settings.max_waiting,
             max_crashes=settings.max_crashes,
             shutdown_grace=settings.shutdown_grace,
             live_channels=frozenset(LIVE_CHANNELS),
             history=settings.context_top_k,
+            debounce={name: section.debounce for name, section in sections.items()},
+            group_context={name: section.group_context for name, section in sections.items()},
         )
         return AgentLoop(
             loop_settings,
@@ -221,10 +336,37 @@ class App:
             turn=turn,
             audit=self.audit,
             learner=self._seams.learner,
+            chats=self._notebook,
         )
 
+    def _joined_seams(self) -> Seams:
+        """What the caller wants in the turn, and our own where it names nothing."""
+        transcription = self._settings.transcription
+        transcriber = Transcriber(transcription, self._settings.openai) if transcription.model else None
+        media = Media(
+            self._settings.data_dir / "media",
+            self.platforms,
+            transcribe=transcriber.transcribe if transcriber else None,
+        )
+        seams = self._seams
+        return replace(
+            seams,
+            access=seams.access or self._access,
+            commands=seams.commands or self.commands,
+            media=seams.media or media,
+        )
+
+    def _tell_of_switch(self, chat: SessionKey, session: SessionKey) -> None:
+        self.bus.emit(SessionSwitched(session=session, chat=chat))
+
+    def _web_settings(self) -> WebSettings:
+        """Those of the settings; under the public address it has to answer, too."""
+        web, public = self._settings.web, urlsplit(self._settings.public_url or "").hostname
+        hosts = web.allowed_hosts if public is None else (*web.allowed_hosts, public)
+        return web.model_copy(update={"allowed_hosts": hosts})
+
     def _routes(self) -> list[BaseRoute]:
-        return [*routes(self.hubs), *operator_routes(self)]
+        return [*routes(self.hubs), *self.platforms.routes(), *operator_routes(self)]
 
     # --- what the operator's routes and the command line ask
 
@@ -235,6 +377,7 @@ class App:
             is_draining=self.loop.is_draining,
             sessions=self.loop.busy_sessions,
             running=tuple(self.loop.running()),
+            channels=tuple(self._bot.channels()),
         )
 
     async def unfinished(self) -> list[JournalEntry]:
@@ -247,12 +390,7 @@ class App:
         Raises:
             StoreError: No parked message has this id.
         """
-        self.loop.retry(await self.store.journal.retry(run))
-
-
-def _router(settings: Settings) -> Router:
-    setup = BackendSetup(models=ModelSetup.of(settings), turn_seconds=settings.run_timeout)
-    return Router(settings.backend, setup)
+        await self._bot.retry(run)
 
 
 async def _cancel(task: asyncio.Task[None]) -> None:

@@ -132,6 +132,7 @@ class Setup(Frozen, Generic[SettingsT], frozen=True, kw_only=True):
         account: Its name among the accounts of the platform; goes into addresses.
         settings: The section of the platform, with the credentials of this account.
         public_url: Where the platform can reach us (`BOT_PUBLIC_URL`), for webhook modes.
+        presence: Status and activity to show from the start, where an admin has set them.
     """
 
     account: str
@@ -141,6 +142,7 @@ class Setup(Frozen, Generic[SettingsT], frozen=True, kw_only=True):
     commands: tuple[CommandSpec, ...] = ()
     bot_name: str = "Switchboard"
     public_url: str | None = None
+    presence: tuple[str, str | None] | None = None
 
 
 class ChannelAdapter(Protocol):

@@ -5,7 +5,8 @@ import re
 import time
 from collections import OrderedDict, deque
 from collections.abc import Callable
-from typing import Final, Protocol, TypeAlias
+from dataclasses import dataclass
+from typing import Final, TypeAlias
 
 from msgspec.structs import replace
 
@@ -24,14 +25,17 @@ LAST: Final = 6  # messages of a chat that are remembered for who said them
 Clock: TypeAlias = Callable[[], float]
 
 
-class Rules(Protocol):
-    """What is decided elsewhere."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Rules:
+    """What is decided elsewhere.
 
-    def is_conversing(self, address: Address) -> bool:
-        """Whether the bot reads along in a chat and decides itself when to speak."""
+    Attributes:
+        is_conversing: Whether the bot reads along in a chat and decides itself when to speak.
+        is_command: Whether a text is a command of ours.
+    """
 
-    def is_command(self, text: str) -> bool:
-        """Whether a text is a command of ours."""
+    is_conversing: Callable[[Address], bool]
+    is_command: Callable[[str], bool]
 
 
 class LoopGuard:

@@ -13,8 +13,9 @@ from starlette.routing import Mount, Router
 from starlette.types import Receive, Scope, Send
 
 from bot.bus import Bus
+from bot.commands.engine import ChannelState
 from bot.commands.spec import CommandSpec
-from bot.errors import BotError
+from bot.errors import BotError, ChannelError
 from bot.messages import Address, Frozen
 from bot.settings import ChannelSettings
 from channels.base import ChannelAdapter, Liveness, Setup, State
@@ -39,21 +40,13 @@ class Account(Frozen, frozen=True, kw_only=True):
     factory: AdapterFactory | None = None
 
 
-class ChannelState(Frozen, frozen=True, kw_only=True):
-    """How an account is doing, for people who look after the bot."""
-
-    channel: str
-    account: str
-    liveness: Liveness
-
-
 class Stores(Protocol):
     """What the platforms need of the store."""
 
     @property
     def outbox(self) -> Outbox: ...
 
-    def adapter_state(self, scope: str) -> State: ...
+    def state(self, channel: str, account: str) -> State: ...
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -66,6 +59,7 @@ class Surroundings:
     names: Callable[[], tuple[str, ...]]
     commands: tuple[CommandSpec, ...] = ()
     public_url: str | None = None
+    presence: tuple[str, str | None] | None = None
     on_dead: Dead
 
 
@@ -150,10 +144,11 @@ class Platforms:
             account=account.name,
             settings=account.settings,
             intake=intake,
-            state=around.store.adapter_state(f"{account.channel}:{account.name}"),
+            state=around.store.state(account.channel, account.name),
             commands=around.commands,
             bot_name=around.names()[0],
             public_url=around.public_url,
+            presence=around.presence,
         )
 
     def _delivery(self, adapter: ChannelAdapter, settings: ChannelSettings) -> Delivery:
@@ -191,9 +186,28 @@ class Platforms:
     def states(self) -> Sequence[ChannelState]:
         """How every account is doing."""
         return [
-            ChannelState(channel=one.channel, account=one.name, liveness=self._liveness(one))
+            ChannelState(
+                channel=one.channel,
+                account=one.name,
+                is_connected=liveness.is_connected,
+                last_event_at=liveness.last_event_at,
+                cause=liveness.cause,
+            )
             for one in self._accounts
+            for liveness in (self._liveness(one),)
         ]
+
+    async def set_presence(self, status: str, activity: str | None) -> list[str]:
+        """Show how the bot is doing wherever it can be shown; gives the channels that show it."""
+        shown = []
+        for keeper in self._keepers.values():
+            try:
+                async with asyncio.timeout(CLOSE_SECONDS):
+                    await keeper.adapter.set_presence(status, activity)
+                shown.append(keeper.adapter.name)
+            except (ChannelError, TimeoutError) as error:
+                log.debug("presence not shown", extra={"channel": keeper.adapter.name, "cause": str(error)})
+        return shown
 
     def _liveness(self, account: Account) -> Liveness:
         key = (account.channel, account.name)

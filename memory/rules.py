@@ -30,6 +30,11 @@ class Rules:
         for kind, subject, value in await self._database.read(job):
             self._kept.setdefault(kind, {})[subject] = value
 
+    @property
+    def kinds(self) -> tuple[str, ...]:
+        """The kinds of which there are rules."""
+        return tuple(sorted(kind for kind, rules in self._kept.items() if rules))
+
     def of(self, kind: str) -> Mapping[str, str]:
         """Every subject of a kind with its value."""
         return MappingProxyType(self._kept.get(kind, {}))

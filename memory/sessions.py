@@ -3,6 +3,7 @@
 import secrets
 import sqlite3
 import time
+from collections.abc import Callable
 
 from bot.commands.sessions import ChatSession
 from bot.errors import StoreError
@@ -23,11 +24,15 @@ class Sessions:
 
     A chat's own session has the key of its address and number 1; the others get the next number, and are
     reached through the alias from the chat's key.
+
+    Attributes:
+        on_switch: Told when a chat goes on in another session: the chat's key, and the session's.
     """
 
     def __init__(self, database: Database, choices: Choices) -> None:
         self._database = database
         self._choices = choices
+        self.on_switch: Callable[[SessionKey, SessionKey], None] = lambda chat, session: None
 
     async def current(self, chat: SessionKey) -> SessionKey:
         """See the protocol."""
@@ -79,7 +84,9 @@ class Sessions:
 
     async def begin(self, chat: SessionKey, title: str | None = None) -> SessionKey:
         """See the protocol."""
-        return await self._database.write(lambda db: _begin(db, chat, title))
+        session = await self._database.write(lambda db: _begin(db, chat, title))
+        self.on_switch(chat, session)
+        return session
 
     async def resume(self, chat: SessionKey, session: SessionKey) -> None:
         """See the protocol."""
@@ -91,6 +98,7 @@ class Sessions:
             _point(db, chat, session)
 
         await self._database.write(job)
+        self.on_switch(chat, session)
 
     async def rename(self, session: SessionKey, title: str) -> None:
         """See the protocol."""
@@ -118,18 +126,20 @@ class Sessions:
     async def delete(self, chat: SessionKey, session: SessionKey, *, but: RunId) -> None:
         """See the protocol."""
 
-        def job(db: sqlite3.Connection) -> None:
-            if _current(db, chat) == session:
-                _begin(db, chat, None)
+        def job(db: sqlite3.Connection) -> SessionKey | None:
+            fresh = _begin(db, chat, None) if _current(db, chat) == session else None
             _empty(db, session, but)
             db.execute(
                 "UPDATE chat_sessions SET deleted_at = ? WHERE chat = ? AND session = ?",
                 (time.time(), chat, session),
             )
             db.execute("DELETE FROM sessions WHERE session = ?", (session,))
+            return fresh
 
-        await self._database.write(job)
+        fresh = await self._database.write(job)
         self._choices.drop(session)
+        if fresh is not None:
+            self.on_switch(chat, fresh)
 
 
 def _current(db: sqlite3.Connection, chat: SessionKey) -> SessionKey:

@@ -40,7 +40,6 @@ class Brake:
         journal: Journal,
         audit: Audit,
         publisher: Publisher,
-        name: str,
         admins: Collection[str],
         live_channels: Collection[str],
     ) -> None:
@@ -49,7 +48,6 @@ class Brake:
         self._journal = journal
         self._audit = audit
         self._publisher = publisher
-        self._name = name
         self._admins = admins
         self._live_channels = live_channels
 
@@ -103,12 +101,14 @@ class Brake:
         end = end_of(pending.message, pending.attempts + 1, Outcome(reason="killed", text=DROPPED), seq=1)
         if pending.begun is None:
             await self._journal.cancel(
-                pending.message, end, speaker=self._name, has_outbox=self._has_outbox(end)
+                pending.message, end, speaker=self._publisher.name, has_outbox=self._has_outbox(end)
             )
         else:
             now = time.time()
             record = TurnRecord(started_at=now, ended_at=now)
-            await self._journal.finish(end, record, speaker=self._name, has_outbox=self._has_outbox(end))
+            await self._journal.finish(
+                end, record, speaker=self._publisher.name, has_outbox=self._has_outbox(end)
+            )
         self._publisher.end(end)
 
     def _has_outbox(self, end: End) -> bool:
@@ -119,7 +119,9 @@ class Brake:
         end = end_of(message, 1, Outcome(reason="done", text=reply), seq=1)
         try:
             async with asyncio.timeout(JOURNAL_SECONDS):
-                await self._journal.note(message, end, speaker=self._name, has_outbox=self._has_outbox(end))
+                await self._journal.note(
+                    message, end, speaker=self._publisher.name, has_outbox=self._has_outbox(end)
+                )
         except (StoreError, TimeoutError) as error:
             log.error("control reply not kept", extra={"cause": str(error)})
         self._publisher.end(end)

@@ -20,3 +20,14 @@ class SessionSettings(Protocol):
 
     def of(self, session: SessionKey) -> Choice:
         """The choice of a session, from memory."""
+
+
+class NoChoices:
+    """Leaves everything to the settings."""
+
+    def of(self, session: SessionKey) -> Choice:
+        """The same for every session."""
+        return NO_CHOICE
+
+
+NO_CHOICES = NoChoices()

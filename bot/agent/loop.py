@@ -17,7 +17,7 @@ from bot.agent.lanes import Lane, Lanes
 from bot.agent.publishing import Publisher, end_of, silent_end
 from bot.agent.run import Outcome, Run, failure
 from bot.agent.seams import Learner
-from bot.agent.store import Accepted, Journal, Pending, TurnRecord
+from bot.agent.store import Accepted, Chats, Journal, Pending, TurnRecord
 from bot.agent.turn import Tally, Turn
 from bot.bus import Bus, Receipt
 from bot.errors import Fenced, StoreError
@@ -89,8 +89,10 @@ class AgentLoop:
         turn: Turn,
         audit: Audit,
         learner: Learner | None = None,
+        chats: Chats | None = None,
     ) -> None:
         self._settings = settings
+        self._chats = chats
         self._bus = bus
         self._journal = journal
         self._turn = turn
@@ -110,7 +112,6 @@ class AgentLoop:
             journal=journal,
             audit=audit,
             publisher=self._publisher,
-            name=settings.name,
             admins=settings.admins,
             live_channels=settings.live_channels,
         )
@@ -193,6 +194,18 @@ class AgentLoop:
         ]
         return sorted(turns, key=lambda turn: -turn.seconds)
 
+    def activity(self, session: SessionKey) -> tuple[RunningTurn | None, int]:
+        """The turn that a session does, and how many messages wait behind it; commands do not count."""
+        lane = self._lanes.get(session)
+        if lane is None:
+            return None, 0
+        found = next((turn for turn in self.running() if turn.session == session), None)
+        return found if lane.running is not None else None, len(lane.waiting)
+
+    def rename(self, name: str) -> None:
+        """Speak under another name from now on."""
+        self._publisher.name = name
+
     async def accept(self, message: InboundMessage) -> Receipt:
         """Journal a message and put it into its lane; `/kill` is obeyed here, before any lane.
 
@@ -221,7 +234,16 @@ class AgentLoop:
                 is_new = await self._journal.overhear(message, most=most)
                 return Receipt.ACCEPTED if is_new else Receipt.DUPLICATE
             case Kind.MESSAGE:
-                return await self._take_message(message)
+                receipt = await self._take_message(message)
+                if receipt is Receipt.ACCEPTED and self._chats is not None:
+                    await self._note_chat(self._chats, message)
+                return receipt
+
+    async def _note_chat(self, chats: Chats, message: InboundMessage) -> None:
+        try:
+            await chats.note(message)
+        except StoreError as error:  # the message is safe; the chat is noted with its next one
+            log.warning("chat not noted", extra={"cause": str(error)})
 
     async def _take_message(self, message: InboundMessage) -> Receipt:
         if (kill := parse_kill(message.text)) is not None:
@@ -323,7 +345,7 @@ class AgentLoop:
     async def _park(self, pending: Pending) -> None:
         text = PARKED.format(crashes=self._settings.max_crashes)
         end = end_of(pending.message, pending.attempts, Outcome(reason="error", text=text), seq=1)
-        await self._journal.park(end, speaker=self._settings.name, has_outbox=self._has_outbox(end))
+        await self._journal.park(end, speaker=self._publisher.name, has_outbox=self._has_outbox(end))
         log.error("message parked", extra={"run": end.run, "session": end.session})
         self._publisher.end(end)
 
@@ -386,7 +408,7 @@ class AgentLoop:
                     await self._journal.finish(
                         end,
                         record,
-                        speaker=self._settings.name,
+                        speaker=self._publisher.name,
                         has_outbox=self._has_outbox(end),
                         in_context=in_context,
                     )

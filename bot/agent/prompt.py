@@ -61,6 +61,11 @@ class PromptBuilder:
         self._max_tokens = max_tokens
         self._kept: dict[tuple[str, bool], tuple[WorkspaceTexts, str, str]] = {}
 
+    def rename(self, name: str) -> None:
+        """Call the bot something else from now on."""
+        self._name = name
+        self._kept.clear()
+
     async def build(
         self,
         message: InboundMessage,

@@ -7,11 +7,11 @@ from bot.messages import End, Failure, InboundMessage, InboxUpdate, utc_now
 
 
 class Publisher:
-    """Publishes for the loop under the bot's name."""
+    """Publishes for the loop under the bot's name, which an admin may change."""
 
     def __init__(self, bus: Bus, *, name: str) -> None:
         self._bus = bus
-        self._name = name
+        self.name = name
 
     def show(self, message: InboundMessage) -> None:
         """Tell the inbox of a message that was accepted."""
@@ -42,7 +42,7 @@ class Publisher:
                     id=f"{end.run}:answer",
                     direction="out",
                     address=end.address,
-                    speaker=self._name,
+                    speaker=self.name,
                     text=end.text,
                     at=utc_now(),
                     reason=end.reason,

@@ -164,6 +164,13 @@ class Journal(Protocol):
         """Put a control command and its reply into the history, for people but not for the model."""
 
 
+class Chats(Protocol):
+    """The chats that have written to the bot."""
+
+    async def note(self, message: InboundMessage) -> None:
+        """Remember where a message came from; called for every message, so it has to be quick."""
+
+
 class ToolLedger(Protocol):
     """Which tool calls ran, so that none is repeated whose outcome is not known."""
 

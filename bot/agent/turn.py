@@ -11,6 +11,8 @@ import time
 from dataclasses import dataclass
 from typing import Protocol, assert_never
 
+from msgspec.structs import replace
+
 from bot.agent.prompt import Prompt, PromptBuilder
 from bot.agent.run import Outcome, Run
 from bot.agent.seams import Check, Seams
@@ -32,6 +34,7 @@ from bot.backends.base import (
 )
 from bot.bus import Bus
 from bot.messages import (
+    Button,
     EndReason,
     InboundMessage,
     Retry,
@@ -59,6 +62,9 @@ class Router(Protocol):
     """Picks the backend that answers a session."""
 
     async def backend(self, session: SessionKey) -> AgentBackend: ...
+
+    def model(self, session: SessionKey) -> str | None:
+        """The model that a session has chosen; `None` leaves it to the settings."""
 
 
 @dataclass(slots=True)
@@ -165,6 +171,7 @@ class Turn:
             run=run.id,
             messages=prompt.messages,
             prompt_tokens=prompt.tokens,
+            model=self._router.model(run.session),
             tools=LedgerTools(self._seams.tools.tools_for(run.message), self._ledger, run),
             deadline=time.monotonic() + seconds,
         )
@@ -210,7 +217,10 @@ class Turn:
                 if not voice.end():
                     return Outcome(reason="silent", text="")
                 return Outcome(
-                    reason="done", text=run.text, attachments=event.attachments, buttons=event.buttons
+                    reason="done",
+                    text=run.text,
+                    attachments=event.attachments,
+                    buttons=tuple(_disarm(button) for button in event.buttons),
                 )
             case _:
                 assert_never(event)
@@ -230,6 +240,11 @@ async def _ask(name: str, check: Check, run: Run) -> Outcome | None:
         return None
     reason: EndReason = "error" if refusal.text else "silent"
     return Outcome(reason=reason, text=refusal.text)
+
+
+def _disarm(button: Button) -> Button:
+    """Let a button of the model's be no command: whoever pressed it would give that command."""
+    return replace(button, value=button.value.lstrip("/! "))
 
 
 def _count(event: TokenUsageEvent, tally: Tally) -> None:

@@ -5,6 +5,7 @@ import logging
 from collections.abc import Awaitable, Callable
 from typing import TypeAlias
 
+from bot.agent.choice import NO_CHOICES, SessionSettings
 from bot.backends.base import AgentBackend
 from bot.backends.registry import BACKENDS, BackendSetup, load_factory, resolve_backend
 from bot.backends.unready import UnreadyBackend
@@ -22,17 +23,18 @@ class Router:
     """Picks the backend of a session, and makes it when one asks; an instance serves the whole bot.
 
     Args:
-        name: Of the backend that answers; legacy names count.
+        name: Of the backend that answers where a session has chosen no other; legacy names count.
 
     Raises:
         ConfigError: There is no backend of that name.
     """
 
-    def __init__(self, name: str, setup: BackendSetup) -> None:
+    def __init__(self, name: str, setup: BackendSetup, *, choices: SessionSettings = NO_CHOICES) -> None:
         self._place = resolve_backend(name)
         self._setup = setup
+        self._choices = choices
         self._lock = asyncio.Lock()
-        self._backend: AgentBackend | None = None
+        self._backends: dict[str, AgentBackend] = {}
 
     async def backend(self, session: SessionKey) -> AgentBackend:
         """The backend for a session; while no model is set up, one that says what to do.
@@ -40,14 +42,20 @@ class Router:
         Raises:
             ConfigError: The backend's code can't be loaded.
         """
-        if self._backend is not None:
-            return self._backend
-        if (fault := self._find_fault()) is not None:
+        chosen = self._choices.of(session).backend
+        place = self._place if chosen is None else resolve_backend(chosen)
+        if (backend := self._backends.get(place)) is not None:
+            return backend
+        if (fault := self._find_fault(place)) is not None:
             return UnreadyBackend(fault, self._setup.models.profile)
         async with self._lock:
-            if self._backend is None:
-                self._backend = await asyncio.to_thread(self._open)
-            return self._backend
+            if place not in self._backends:
+                self._backends[place] = await asyncio.to_thread(self._open, place)
+            return self._backends[place]
+
+    def model(self, session: SessionKey) -> str | None:
+        """The model that a session has chosen; `None` leaves it to the settings."""
+        return self._choices.of(session).model
 
     async def warm_up(self, preamble: Preamble | None = None) -> None:
         """Load the backend and start the local model before the first message comes.
@@ -69,13 +77,13 @@ class Router:
     async def aclose(self) -> None:
         """Close what was made."""
         async with self._lock:
-            if self._backend is not None:
-                await self._backend.aclose()
-                self._backend = None
+            while self._backends:
+                _, backend = self._backends.popitem()
+                await backend.aclose()
 
-    def _find_fault(self) -> str | None:
+    def _find_fault(self, place: str) -> str | None:
         """What keeps our own loop from answering; other backends look after themselves."""
-        return find_fault(self._setup.models) if self._place == BACKENDS["native"] else None
+        return find_fault(self._setup.models) if place == BACKENDS["native"] else None
 
-    def _open(self) -> AgentBackend:
-        return load_factory(self._place)(self._setup)
+    def _open(self, place: str) -> AgentBackend:
+        return load_factory(place)(self._setup)

@@ -120,7 +120,7 @@ class AdminCommands:
         self._broadcasts[token] = (time.monotonic(), text)
         if len(self._broadcasts) > MAX_BROADCASTS:
             self._broadcasts.popitem(last=False)
-        question = f"This goes to {count(len(addresses), 'chat')}:\n\n{text}\n\n"
+        question = f"This goes to {count(len(addresses), 'chat')}:\n\n{text}"
         return ask_first(question, f"/admin broadcast yes {token}", label="Send it")
 
     async def _send(self, token: str) -> Answer:

@@ -83,6 +83,6 @@ def refuse(text: str) -> Answer:
 def ask_first(question: str, command: str, *, label: str) -> Answer:
     """Have a person confirm what can't be undone: the button gives the command that does it."""
     return Answer(
-        text=f"{question} Press the button, or answer `{command}`.",
+        text=f"{question}\n\nPress the button, or answer `{command}`.",
         buttons=(Button(label=label, value=command, style="danger"),),
     )

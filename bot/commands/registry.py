@@ -20,6 +20,7 @@ log = logging.getLogger(__name__)
 
 NAME = re.compile(r"[a-z][a-z0-9_]{0,31}( [a-z][a-z0-9_]{0,31})?")
 BY_PEOPLE = frozenset({Trigger.MESSAGE, Trigger.COMMAND, Trigger.BUTTON, Trigger.API})
+SILENCE = Answer(text="", reason="silent")
 ADMINS_ONLY = "That is for admins."
 OPERATORS_ONLY = "That concerns the whole bot: only those named in BOT_ADMINS may do it."
 HELP = CommandSpec(
@@ -98,6 +99,11 @@ class Commands:
         """Whether a text is a command for us, known or not; see `whose`."""
         return self.whose(text, names) == "ours"
 
+    def knows(self, text: str, names: Collection[str] = ()) -> bool:
+        """Whether a text is a command that there is: in groups, an unknown one may be meant for others."""
+        head = read_head(text)
+        return head is not None and self._is_known(head) and self.matches(text, names)
+
     async def run(self, message: InboundMessage) -> Answer:
         """Carry out a command; what a person does wrong is answered, not raised."""
         head = read_head(message.text) if message.trigger in BY_PEOPLE else None
@@ -105,7 +111,7 @@ class Commands:
             return refuse("That is no command. `/help` lists them all.")
         command, rest = self._find(head)
         if command is None:
-            return refuse(self._nearest(head, message))
+            return SILENCE if message.may_be_silent else refuse(self._nearest(head, message))
         answer = await self._obey(command, rest, message)
         if command.spec.is_admin:
             await self._audit.record(_event(command, message, answer))

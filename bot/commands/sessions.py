@@ -184,7 +184,8 @@ def _title(text: str) -> str:
 def _line(session: ChatSession) -> str:
     mark = " (current)" if session.is_current else ""
     used = f", {ago(session.updated_at)}" if session.updated_at else ""
-    return f"{session.number}. {session.name}: {count(session.messages, 'message')}{used}{mark}"
+    # no ordered list: that would count for itself
+    return f"- `{session.number}` {session.name}: {count(session.messages, 'message')}{used}{mark}"
 
 
 def _resume_buttons(sessions: Sequence[ChatSession]) -> tuple[Button, ...]:

@@ -46,10 +46,10 @@ class UsageCommands:
         midnight = utc_now().replace(hour=0, minute=0, second=0, microsecond=0).timestamp()
         parts = [
             ("This session", await self._usage.of_session(session)),
-            ("This chat today", await self._usage.of_chat(call.chat, since=midnight)),
+            ("This chat today (UTC)", await self._usage.of_chat(call.chat, since=midnight)),
         ]
         if call.is_operator:
-            parts.append(("Everybody today", await self._usage.of_all(since=midnight)))
+            parts.append(("Everybody today (UTC)", await self._usage.of_all(since=midnight)))
         return Answer(text="\n\n".join(_part(title, used) for title, used in parts))
 
     def commands(self) -> tuple[Command, ...]:

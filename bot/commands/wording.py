@@ -4,7 +4,7 @@ import re
 import time
 
 _MARKUP = re.compile(r"([\\`*_~|<>\[\]()#])")
-_UNITS = ((86_400, "d"), (3_600, "h"), (60, "min"))
+_UNITS = ((86_400, "d"), (3_600, "h"), (60, "min"), (1, "s"))
 
 
 def plain(text: str, limit: int = 60) -> str:
@@ -25,7 +25,7 @@ def duration(seconds: float, *, units: int = 2) -> str:
         if left >= size:
             parts.append(f"{left // size} {unit}")
             left %= size
-    return " ".join(parts[:units]) or f"{left} s"
+    return " ".join(parts[:units]) or "0 s"
 
 
 def ago(at: float) -> str:

@@ -9,8 +9,8 @@ from pathlib import Path
 
 from pydantic import BaseModel, SecretStr
 
-from bot.app import read_holder
-from bot.errors import BotError, ModelError
+from bot.app import open_store, read_holder
+from bot.errors import BotError, ModelError, StoreError
 from bot.models.demo import demo_model_path
 from bot.models.probe import list_models
 from bot.operations.ask import ask
@@ -47,6 +47,7 @@ def examine(settings: Settings, *, is_probing: bool) -> Report:
     _show_channels(report, settings)
     report.lines.append("\nBackend")
     _show_backend(report, settings, is_probing=is_probing)
+    _show_changes(report, settings)
     report.lines.append("\nProcess")
     _show_process(report, settings)
     return report
@@ -59,6 +60,35 @@ def _show_settings(report: Report, section: BaseModel, path: str) -> None:
             _show_settings(report, value, f"{path}{name}.")
         else:
             report.lines.append(f"  {variable_name(path + name)} = {_masked(value)}")
+
+
+def _show_changes(report: Report, settings: Settings) -> None:
+    """What admins changed while the bot ran, which ranks above the settings."""
+    if not settings.data_dir.is_dir():
+        return
+    try:
+        lines = asyncio.run(changed_lines(settings))
+    except StoreError as error:
+        report.missing(f"the database: {error}")
+        return
+    if lines:
+        report.lines += ["\nChanged by admins", *(f"  {line}" for line in lines)]
+
+
+async def changed_lines(settings: Settings) -> list[str]:
+    """Changed settings and rules, one a line, as `name = value`.
+
+    Raises:
+        StoreError: The database can't be read.
+    """
+    async with open_store(settings) as store:
+        changed = await store.changed_settings.all()
+        rules = [
+            f"{kind} {subject} = {value}"
+            for kind in store.rules.kinds
+            for subject, value in store.rules.of(kind).items()
+        ]
+    return [*(f"{name} = {value}" for name, value in changed.items()), *rules]
 
 
 def _masked(value: object) -> str:

@@ -33,10 +33,6 @@ HUMAN_DELAY = (0.8, 2.5)  # seconds between two blocks
 Dead: TypeAlias = Callable[[Address, str], None]
 
 
-def _ignore(address: Address, cause: str) -> None:
-    log.error("chat is lost", extra={"channel": address.channel, "chat": address.chat, "cause": cause})
-
-
 class _Chat:
     """What waits for one chat; order is kept within it, and nobody else waits for it."""
 
@@ -79,7 +75,7 @@ class Delivery:
         *,
         bus: Bus,
         outbox: Outbox,
-        on_dead: Dead = _ignore,
+        on_dead: Dead,
         sleep: Sleep = asyncio.sleep,
         clock: Clock = time.monotonic,
         call_seconds: float = CALL_SECONDS,

@@ -3,26 +3,32 @@
 import asyncio
 import time
 from collections.abc import AsyncIterator, Mapping
-from contextlib import asynccontextmanager
-from typing import Final, Literal, TypeAlias, TypeVar
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from functools import partial
+from typing import Final, Literal, Protocol, TypeAlias, TypeVar
 
 import aiohttp
 import msgspec
 
 from bot.errors import ChannelError
 from channels.feishu.errors import Scope, StaleToken, feishu_errors, no_envelope, refusal
-from channels.feishu.wire import Bot, BotInfo, Endpoint, Envelope, Refusal, Token, Wire
+from channels.feishu.wire import Bot, BotInfo, Endpoint, Reply, Token, Wire
 
 Answer = TypeVar("Answer", bound=Wire)
 Verb: TypeAlias = Literal["GET", "POST", "PUT", "PATCH", "DELETE"]
+Form: TypeAlias = Mapping[str, str | tuple[str, bytes]]  # a pair is a file's name and content
 
-CALL_TIMEOUT: Final = aiohttp.ClientTimeout(total=30, connect=10)
+CALL_TIMEOUT: Final = aiohttp.ClientTimeout(total=55, connect=10)  # files are waited for a minute
 SECRETS_REFUSED: Final = frozenset({10003, 10012, 10014, 10015, 1000040344, 1000040345, 1000040346})
 JSON: Final = {"Content-Type": "application/json; charset=utf-8"}
+NO_FILES: Final = frozenset({"application/json", "text/html"})
+FRESH: Final = 0.9  # of its life, a token is used
 
 
-class Nothing(Wire, frozen=True, kw_only=True):
-    """The data of an answer of which only the code matters."""
+class Ask(Protocol):
+    """A call that waits for its token."""
+
+    def __call__(self, *, token: str) -> AbstractAsyncContextManager[aiohttp.ClientResponse]: ...
 
 
 class Api:
@@ -48,78 +54,65 @@ class Api:
         *,
         body: Mapping[str, object] | None = None,
         query: Mapping[str, str] | None = None,
-        form: Mapping[str, str | bytes | tuple[str, bytes]] | None = None,
+        form: Form | None = None,
         scope: Scope = "account",
     ) -> Answer:
         """Call a method, and give the data of its answer.
 
         Args:
             path: Below `/open-apis`.
-            form: Sent as multipart instead of `body`; a pair is a file's name and content.
+            form: Sent as multipart instead of `body`.
             scope: What shares the budget of the call, where its own rate is exceeded.
 
         Raises:
             ChannelError: Any of its kinds.
         """
         content = msgspec.json.encode(body) if body is not None else None
-        for is_last in (False, True):
-            token = await self.token()
-            try:
-                async with self._open(verb, path, token, content=content, query=query, form=form) as response:
-                    found = _read(await response.read(), response, Envelope[answer], path, scope)  # type: ignore[valid-type]  # a class given as a value
-            except StaleToken:
-                self._drop(token)
-                if is_last:
-                    raise
-            else:
-                return _given(found, answer, path)
-        raise AssertionError("the loop ends by returning or raising")
+        ask = partial(self._open, verb, path, content=content, query=query, form=form)
+        data = await self._ask(ask, path, scope)
+        with feishu_errors(method_of(path)):
+            given = msgspec.json.decode(data, type=Reply).data
+            return msgspec.json.decode(b"{}" if bytes(given) == b"null" else given, type=answer)
+
+    async def bot(self) -> Bot:
+        """Who we are.
+
+        Raises:
+            ChannelError: Permanent where the app is not there, or is no bot.
+        """
+        path = "/bot/v3/info"
+        data = await self._ask(partial(self._open, "GET", path), path, "account")
+        with feishu_errors(method_of(path)):
+            info = msgspec.json.decode(data, type=BotInfo)
+        if info.bot is None or not info.bot.open_id:
+            raise ChannelError("feishu: the app is no bot; add that under Features", permanent=True)
+        return info.bot
 
     @asynccontextmanager
     async def fetch(self, path: str, query: Mapping[str, str]) -> AsyncIterator[aiohttp.ClientResponse]:
-        """Open a file; the caller reads it inside, where the errors of HTTP are turned into ours too.
+        """Open a file; it is read inside, where the errors of HTTP are turned into ours too.
 
         Raises:
             ChannelError: Feishu refused it; or sent a page in its place (permanent).
         """
         token = await self.token()
         try:
-            async with self._open("GET", path, token, query=query) as response:
-                if response.status != 200 or response.content_type == "application/json":
-                    _read(await response.read(), response, Refusal, path, "account")
-                    raise ChannelError(f"feishu {_method(path)}: no file in the answer", permanent=True)
+            async with self._open("GET", path, token=token, query=query) as response:
+                if response.status != 200 or response.content_type in NO_FILES:
+                    read_reply(await response.read(), response, path, "account")
+                    raise ChannelError(f"feishu {method_of(path)}: no file in the answer", permanent=True)
                 yield response
         except StaleToken:
             self._drop(token)
             raise
 
-    async def bot(self) -> Bot:
-        """Who we are."""
-        for is_last in (False, True):
-            token = await self.token()
-            try:
-                async with self._open("GET", "/bot/v3/info", token) as response:
-                    info = _read(await response.read(), response, BotInfo, "/bot/v3/info", "account")
-            except StaleToken:
-                self._drop(token)
-                if is_last:
-                    raise
-            else:
-                if info.bot is None or not info.bot.open_id:
-                    raise ChannelError("feishu: the app has no bot; add it under Features", permanent=True)
-                return info.bot
-        raise AssertionError("the loop ends by returning or raising")
-
     async def socket_endpoint(self) -> Endpoint:
         """Where to open the socket. The SDK would ask for it itself, blocking and without a time limit."""
-        keys = {"AppID": self.app_id, "AppSecret": self._app_secret}
         path = "/callback/ws/endpoint"
+        keys = {"AppID": self.app_id, "AppSecret": self._app_secret}
+        data = await self._sign_in(path, keys)
         with feishu_errors(path):
-            async with self._connections().post(
-                self._domain + path, json=keys, headers={"locale": "en"}
-            ) as response:
-                found = _read(await response.read(), response, Envelope[Endpoint], path, "account")
-        return _given(found, Endpoint, path)
+            return msgspec.json.decode(msgspec.json.decode(data, type=Reply).data, type=Endpoint)
 
     async def token(self) -> str:
         """The access token; fetched once for all who wait for it, and well before it ends."""
@@ -129,17 +122,34 @@ class Api:
             return self._token
 
     async def _fetch_token(self) -> None:
-        path = "/auth/v3/tenant_access_token/internal"
-        asked_at = time.monotonic()
-        keys = {"app_id": self.app_id, "app_secret": self._app_secret}
+        path, asked_at = "/open-apis/auth/v3/tenant_access_token/internal", time.monotonic()
+        data = await self._sign_in(path, {"app_id": self.app_id, "app_secret": self._app_secret})
         with feishu_errors(path):
-            url = f"{self._domain}/open-apis{path}"
-            async with self._connections().post(url, json=keys) as response:
-                found = _read(await response.read(), response, Token, path, "account")
-        self._token, self._token_until = found.tenant_access_token, asked_at + found.expire * 0.9
+            found = msgspec.json.decode(data, type=Token)
+        self._token, self._token_until = found.tenant_access_token, asked_at + found.expire * FRESH
+
+    async def _sign_in(self, path: str, keys: Mapping[str, str]) -> bytes:
+        """Call one of the two methods that take the app's secret instead of a token."""
+        with feishu_errors(path):
+            async with self._connections().post(self._domain + path, json=keys) as response:
+                data = await response.read()
+                return read_reply(data, response, path, "account")
+
+    async def _ask(self, ask: Ask, path: str, scope: Scope) -> bytes:
+        """Call with a token; once more where it turns out to be too old."""
+        token = await self.token()
+        try:
+            return await self._read(ask, token, path, scope)
+        except StaleToken:
+            self._drop(token)
+        return await self._read(ask, await self.token(), path, scope)
+
+    async def _read(self, ask: Ask, token: str, path: str, scope: Scope) -> bytes:
+        async with ask(token=token) as response:
+            return read_reply(await response.read(), response, path, scope)
 
     def _drop(self, token: str) -> None:
-        """Forget a token that was refused, unless another call has already got a new one."""
+        """Forget a token that was refused, unless another call has got a new one already."""
         if token == self._token:
             self._token_until = 0.0
 
@@ -148,20 +158,19 @@ class Api:
         self,
         verb: Verb,
         path: str,
-        token: str,
         *,
+        token: str,
         content: bytes | None = None,
         query: Mapping[str, str] | None = None,
-        form: Mapping[str, str | bytes | tuple[str, bytes]] | None = None,
+        form: Form | None = None,
     ) -> AsyncIterator[aiohttp.ClientResponse]:
         headers = {"Authorization": f"Bearer {token}", **(JSON if content is not None else {})}
-        data = content if form is None else _multipart(form)
-        with feishu_errors(_method(path)):
+        with feishu_errors(method_of(path)):
             async with self._connections().request(
                 verb,
                 f"{self._domain}/open-apis{path}",
                 headers=headers,
-                data=data,
+                data=content if form is None else _multipart(form),
                 params=query,
                 allow_redirects=False,
             ) as response:
@@ -178,38 +187,26 @@ class Api:
             await self._session.close()
 
 
-Decoded = TypeVar("Decoded", bound=Wire)
-
-
-def _read(
-    data: bytes, response: aiohttp.ClientResponse, answer: type[Decoded], path: str, scope: Scope
-) -> Decoded:
-    """Read an answer: what it refuses is raised.
+def read_reply(data: bytes, response: aiohttp.ClientResponse, path: str, scope: Scope) -> bytes:
+    """Give an answer on whose code is 0.
 
     Raises:
-        ChannelError: The code is not 0, or there is none.
+        ChannelError: It is another, or there is none.
     """
+    method = method_of(path)
     try:
-        head = msgspec.json.decode(data, type=Refusal)
+        reply = msgspec.json.decode(data, type=Reply)
     except (msgspec.DecodeError, UnicodeDecodeError):
-        raise no_envelope(response.status, method=_method(path), headers=response.headers) from None
-    if head.code != 0:
-        if head.code in SECRETS_REFUSED:
-            raise ChannelError(f"feishu: app id or secret is wrong: {head.msg} ({head.code})", permanent=True)
-        raise refusal(head.code, head.msg, method=_method(path), headers=response.headers, scope=scope)
-    return msgspec.json.decode(data, type=answer)
+        raise no_envelope(response.status, method=method, headers=response.headers) from None
+    if reply.code in SECRETS_REFUSED:
+        raise ChannelError(f"feishu: app id or secret is wrong: {reply.msg} ({reply.code})", permanent=True)
+    if reply.code != 0:
+        raise refusal(reply.code, reply.msg, method=method, headers=response.headers, scope=scope)
+    return data
 
 
-def _given(found: Envelope[Answer], answer: type[Answer], path: str) -> Answer:
-    """The data of an answer; some methods leave it out where there is none."""
-    if found.data is not None:
-        return found.data
-    with feishu_errors(_method(path)):
-        return msgspec.convert({}, answer)
-
-
-def _method(path: str) -> str:
-    """The name of a call for messages: its path without what names a message, a card or a file."""
+def method_of(path: str) -> str:
+    """The name of a call: its path without what names a message, a card or a file."""
     return "/".join(part for part in path.strip("/").split("/") if not _is_id(part))
 
 
@@ -217,7 +214,7 @@ def _is_id(part: str) -> bool:
     return part.isdecimal() or (len(part) > 12 and any(letter.isdigit() for letter in part))
 
 
-def _multipart(form: Mapping[str, str | bytes | tuple[str, bytes]]) -> aiohttp.FormData:
+def _multipart(form: Form) -> aiohttp.FormData:
     data = aiohttp.FormData()
     for name, value in form.items():
         if isinstance(value, tuple):

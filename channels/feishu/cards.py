@@ -33,6 +33,11 @@ def card_of(content: Content, address: Address) -> str:
     return _encode({"schema": "2.0", "config": config, "body": {"elements": elements}})
 
 
+def card_message(card: str) -> str:
+    """The content of a message that shows a card which was made before."""
+    return _encode({"type": "card", "data": {"card_id": card}})
+
+
 def growing_text(text: str) -> str:
     """A text that grows, as Feishu's Markdown takes it: whatever would notify people is disarmed."""
     return PING.sub("&lt;", text)

@@ -11,7 +11,9 @@ from bot.errors import ChannelError, MarkupRefused, MessageGone, OutcomeUnknown,
 
 Scope: TypeAlias = Literal["message", "chat", "account"]
 
-DEFAULT_WAIT: Final = 1.0  # seconds, where a refusal does not say when to come again; most rates are a second's
+DEFAULT_WAIT: Final = (
+    1.0  # seconds, where a refusal does not say when to come again; most rates are a second's
+)
 RESET: Final = "x-ogw-ratelimit-reset"
 
 # Sources: open.feishu.cn, the error tables of im-v1 message (create, reply, patch, delete), reactions,

@@ -39,7 +39,7 @@ class Heard(Frozen, frozen=True, kw_only=True):
     """A message for the intake.
 
     Attributes:
-        parent: In a group, where the bot was not mentioned: the message that was replied to, which may be ours.
+        parent: In a group, where the bot was not mentioned: the message that was replied to; is it ours?
     """
 
     message: InboundMessage

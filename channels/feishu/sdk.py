@@ -1,32 +1,49 @@
 """Loads the socket client of Feishu's SDK, and nothing else of it.
 
 `import lark_oapi` reads more than 11,000 modules: up to five seconds and 170 MB, for types of thousands of API
-calls of which we use fifteen, and make ourselves. Its socket client alone takes a third of a second. The two
+calls of which we use fifteen, and make ourselves. Its socket client alone takes a third of a second. The
 packages on the way to it that read everything else stand aside as empty modules while it is imported.
 """
 
 import asyncio
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from importlib import import_module
 from importlib.util import find_spec
 from pathlib import Path
 from threading import Lock
 from types import ModuleType
-from typing import TYPE_CHECKING, Final
+from typing import Final, Protocol
 
 from bot.errors import ConfigError
-
-if TYPE_CHECKING:
-    from channels.feishu.sdk_client import SocketClient
+from channels.feishu.wire import Endpoint
 
 CLIENT: Final = "channels.feishu.sdk_client"
 HANDLER: Final = "lark_oapi.event.dispatcher_handler"
 _loading = Lock()  # two accounts may start at once, each in a thread
 
 
-def load() -> "type[SocketClient]":
+class Connection(Protocol):
+    """One connection of the client (`sdk_client.SocketClient`)."""
+
+    async def serve(self, *, stop: asyncio.Event, connect_seconds: float) -> str: ...
+
+
+class Connect(Protocol):
+    """Makes a connection; in the thread that it is to run in."""
+
+    def __call__(
+        self,
+        endpoint: Endpoint,
+        *,
+        app_id: str,
+        handle: Callable[[bytes], object],
+        heard: Callable[[], None],
+    ) -> Connection: ...
+
+
+def load() -> Connect:
     """Import the client; for a thread: it takes a while, and needs a thread without an event loop.
 
     Raises:
@@ -36,13 +53,13 @@ def load() -> "type[SocketClient]":
         if CLIENT not in sys.modules:
             with _stand_ins(), _own_loop():
                 import_module(CLIENT)
-    client: type[SocketClient] = sys.modules[CLIENT].SocketClient
+    client: Connect = sys.modules[CLIENT].SocketClient
     return client
 
 
 @contextmanager
 def _stand_ins() -> Iterator[None]:
-    """Keep the packages above the client empty while it is imported; who wants them later gets the real ones."""
+    """Keep the packages above the client empty while it is imported; later they are what they are."""
     if "lark_oapi" in sys.modules:
         yield
         return

@@ -87,7 +87,7 @@ class SocketClient(sdk.Client):  # type: ignore[misc]  # the SDK has no types
 
     @property
     def _patience(self) -> float:
-        """Seconds until silence means that the connection is dead; the server may change its pings' interval."""
+        """Seconds of silence that mean that the connection is dead; the server may change the pings."""
         return SILENCE * float(self._ping_interval) + 1.0
 
     def _note(self) -> None:

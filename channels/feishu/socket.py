@@ -4,13 +4,12 @@ import asyncio
 import logging
 import threading
 from collections.abc import Awaitable, Callable
-from typing import TYPE_CHECKING, Final
+from contextlib import suppress
+from typing import Final
 
 from bot.errors import ChannelError
+from channels.feishu.sdk import Connect
 from channels.feishu.wire import Endpoint
-
-if TYPE_CHECKING:
-    from channels.feishu.sdk_client import SocketClient
 
 log = logging.getLogger(__name__)
 
@@ -27,7 +26,7 @@ class Socket:
     """One connection in one thread, from `run` until it breaks.
 
     Args:
-        client: The SDK's client, from `sdk.load`.
+        connect: From `sdk.load`.
         hear: Takes an event on our loop; what it returns goes back as the answer. When it raises, the event
             is not confirmed, and comes again.
         heard: Told in the thread whenever the connection shows that it is alive.
@@ -35,14 +34,14 @@ class Socket:
 
     def __init__(
         self,
-        client: "type[SocketClient]",
+        connect: Connect,
         endpoint: Endpoint,
         *,
         app_id: str,
         hear: Callable[[bytes], Awaitable[object]],
         heard: Callable[[], None],
     ) -> None:
-        self._client = client
+        self._connect = connect
         self._endpoint = endpoint
         self._app_id = app_id
         self._hear = hear
@@ -63,8 +62,7 @@ class Socket:
             raise await asyncio.shield(ended)
         finally:
             worker.stop()
-            async with asyncio.timeout(END_SECONDS):
-                await asyncio.wait({ended})
+            await asyncio.wait({ended}, timeout=END_SECONDS)
             thread.join(timeout=1.0)
 
     async def serve(self, loop: asyncio.AbstractEventLoop, stop: asyncio.Event) -> ChannelError:
@@ -74,7 +72,7 @@ class Socket:
             waiting = asyncio.run_coroutine_threadsafe(self._answer(payload), loop)
             return waiting.result(timeout=ANSWER_SECONDS + 1.0)
 
-        client = self._client(self._endpoint, app_id=self._app_id, handle=handle, heard=self._heard)
+        client = self._connect(self._endpoint, app_id=self._app_id, handle=handle, heard=self._heard)
         cause = await client.serve(stop=stop, connect_seconds=CONNECT_SECONDS)
         return ChannelError(f"feishu: {cause}")
 
@@ -114,8 +112,9 @@ class _Worker:
     def stop(self) -> None:
         """Let the thread end, from another one; more than once does no harm."""
         self._must_stop.set()
-        if self._inner is not None and self._stop is not None and not self._ended.done():
-            self._inner.call_soon_threadsafe(self._stop.set)
+        if self._inner is not None and self._stop is not None:
+            with suppress(RuntimeError):  # its loop is closed: it has ended by itself
+                self._inner.call_soon_threadsafe(self._stop.set)
 
 
 def socket_refusal(error: Exception) -> ChannelError:

@@ -6,10 +6,10 @@ from typing import Final
 from bot.errors import ChannelError
 from bot.messages import Address
 from channels.base import Content, State
-from channels.feishu.api import Api, Nothing
+from channels.feishu.api import Api
 from channels.feishu.cards import ANSWER, card_of, growing_text
 from channels.feishu.errors import StreamClosed
-from channels.feishu.wire import MadeCard
+from channels.feishu.wire import MadeCard, Nothing
 
 SLOTS: Final = 128  # posts that may be under way when the process dies
 SLOT: Final = "card-slot:"
@@ -51,6 +51,10 @@ class Streams:
         for forgotten in list(made)[:-SLOTS]:
             del made[forgotten]
         return name
+
+    async def made_under(self, key: str) -> str | None:
+        """Our name of the card that was made under a key, if one was."""
+        return (await self._remembered()).get(key)
 
     async def _remembered(self) -> dict[str, str]:
         """The newest cards by the keys of their posts; those of an earlier process are read once."""

@@ -1,7 +1,7 @@
 """The content of a message, as plain text and attachments."""
 
 import mimetypes
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Final, Literal, TypeAlias
 
 import msgspec
@@ -36,7 +36,7 @@ class Content(Wire, frozen=True, kw_only=True):
 
     text: str = ""
     title: str = ""
-    content: list[list[Node]] = []
+    content: tuple[tuple[Node, ...], ...] = ()
     image_key: str | None = None
     file_key: str | None = None
     file_name: str = ""
@@ -75,7 +75,7 @@ def read_content(message: Message, *, me: str) -> Said:
             return Said(text=f"[{kind}]")
 
 
-def name_people(text: str, mentions: list[Mention], *, me: str) -> str:
+def name_people(text: str, mentions: Sequence[Mention], *, me: str) -> str:
     """Put names in place of the keys that Feishu leaves in a text.
 
     The longest key comes first: `@_user_1` is the beginning of `@_user_10`.
@@ -114,17 +114,18 @@ def _node_text(node: Node) -> str:
 def _post_files(content: Content, message_id: str) -> Iterator[Attachment]:
     for node in (node for line in content.content for node in line):
         if node.tag == "img" and node.image_key:
-            yield _named("image", "image.png", resource(message_id, node.image_key, "image"))
+            yield _named("image", "image", resource(message_id, node.image_key, "image"))
         elif node.tag == "media" and node.file_key:
             yield _named("video", "video.mp4", resource(message_id, node.file_key, "file"))
 
 
 def _attachment(message: Message, content: Content, key: str) -> Attachment:
     kind = KINDS[message.message_type]
-    default = {"image": "image.png", "voice": "voice.ogg", "video": "video.mp4"}.get(kind, "file")
+    default = {"voice": "voice.ogg", "video": "video.mp4"}.get(kind, kind)
     return _named(kind, content.file_name or default, resource(message.message_id, key, message.message_type))
 
 
 def _named(kind: AttachmentKind, name: str, url: str) -> Attachment:
+    """An attachment; what form an image has, Feishu does not say."""
     mime = mimetypes.guess_type(name)[0] or "application/octet-stream"
     return Attachment(kind=kind, name=name, mime=mime, url=url)

@@ -1,29 +1,22 @@
 """What Feishu sends, as far as it matters here."""
 
-from typing import Generic, TypeVar
-
 import msgspec
-
-Data = TypeVar("Data")
 
 
 class Wire(msgspec.Struct, frozen=True, kw_only=True):
     """Of the platform's JSON; fields that are not named are passed over."""
 
 
-class Envelope(Wire, Generic[Data], frozen=True, kw_only=True):
-    """Every answer of the open API."""
+class Reply(Wire, frozen=True, kw_only=True):
+    """Every answer of the open API; `data` is there where `code` is 0 and there is something to tell."""
 
     code: int
     msg: str = ""
-    data: Data | None = None
+    data: msgspec.Raw = msgspec.Raw(b"null")
 
 
-class Refusal(Wire, frozen=True, kw_only=True):
-    """An answer, before it is known to hold data."""
-
-    code: int
-    msg: str = ""
+class Nothing(Wire, frozen=True, kw_only=True):
+    """The data of an answer of which only the code matters."""
 
 
 class Token(Wire, frozen=True, kw_only=True):
@@ -84,7 +77,7 @@ class Reaction(Wire, frozen=True, kw_only=True):
 
 
 class Reactions(Wire, frozen=True, kw_only=True):
-    items: list[Reaction] = []
+    items: tuple[Reaction, ...] = ()
 
 
 class Image(Wire, frozen=True, kw_only=True):
@@ -108,7 +101,7 @@ class Found(Wire, frozen=True, kw_only=True):
 
 
 class FoundMessages(Wire, frozen=True, kw_only=True):
-    items: list[Found] = []
+    items: tuple[Found, ...] = ()
 
 
 class Person(Wire, frozen=True, kw_only=True):
@@ -166,7 +159,7 @@ class Message(Wire, frozen=True, kw_only=True):
     root_id: str | None = None
     parent_id: str | None = None
     thread_id: str | None = None
-    mentions: list[Mention] = []
+    mentions: tuple[Mention, ...] = ()
 
 
 class Received(Wire, frozen=True, kw_only=True):

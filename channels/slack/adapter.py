@@ -3,6 +3,7 @@
 import asyncio
 import logging
 from collections.abc import Sequence
+from datetime import datetime
 from pathlib import Path
 from typing import Final
 
@@ -19,7 +20,7 @@ from channels.slack.client import Client
 from channels.slack.files import MAX_UPLOAD, Files
 from channels.slack.hearing import Hearing
 from channels.slack.hooks import Hook
-from channels.slack.parse import Self
+from channels.slack.parse import Identity
 from channels.slack.people import People
 from channels.slack.private import Private
 from channels.slack.reactions import Reactions
@@ -34,13 +35,13 @@ log = logging.getLogger(__name__)
 STATUS_SECONDS: Final = 60.0  # Slack shows it for two minutes, or until something is posted
 CHECK_SECONDS: Final = 60.0  # HTTP mode: how often the token is tried
 
-# Source: docs.slack.dev, "Rate limits" and the method pages. chat.postMessage: one a second in a channel.
-# chat.update: tier 3, 50 a minute; chat.appendStream, 100, is never reached as an edit is one or the other.
-# reactions.add has 50 a minute, reactions.remove 20. Starting and stopping streams, 20 a minute, is watched
-# by `Streams`. A little below each, as the windows of two clocks never agree.
+# Source: docs.slack.dev, "Rate limits" and the method pages. chat.postMessage has one a second in a channel,
+# reactions.add 50 a minute, reactions.remove 20. What edits become has rates of its own each, which the
+# adapter watches: `Sending` for chat.update, `Streams` for streams. So growth here only has a pace, and a
+# last word never waits for the growth of other answers.
 RATES: Final = (
     Rate(calls=1, seconds=1.1, kinds=("post", "upload")),
-    Rate(calls=48, seconds=60.0, scope="account", kinds=("edit",)),
+    Rate(calls=2, seconds=2.0, kinds=("edit",)),
     Rate(calls=38, seconds=60.0, scope="account", kinds=("react",)),
 )
 
@@ -63,7 +64,7 @@ class SlackAdapter:
         self._app_token = _secret(settings.app_token)
         self._ping_interval = ping_interval
         self._patience = patience
-        self._me: Self | None = None
+        self._me: Identity | None = None
         self._liveness = Liveness(is_connected=False)
         self._client = Client(token=_secret(settings.bot_token) or "", base_url=settings.base_url)
         self._threads = Threads(setup.state)
@@ -103,6 +104,7 @@ class SlackAdapter:
             rates=RATES,
             edits=True,
             finds=True,
+            finishes=True,
             typing_seconds=STATUS_SECONDS if has_status else None,
             reactions=True,
             max_upload=MAX_UPLOAD,
@@ -122,7 +124,7 @@ class SlackAdapter:
             else:
                 await self._stay_signed_in()
         except ChannelError as error:
-            self._note(False, cause=str(error))
+            self._note(False, None, cause=str(error))
             raise
 
     async def post(self, address: Address, content: Content, *, key: str) -> str:
@@ -200,30 +202,33 @@ class SlackAdapter:
 
     async def _take(self, kind: str, payload: object) -> None:
         await self._hearing.take(kind, payload, await self._prepare())
-        self._note(True)
+        self._note(True, utc_now())
 
-    async def _prepare(self) -> Self:
+    async def _prepare(self) -> Identity:
         """Find out who we are, and read what we knew; before the first event."""
         if self._me is None:
             await self._threads.load()
             await self._streams.load()
         return await self._identity()
 
-    async def _identity(self) -> Self:
+    async def _identity(self) -> Identity:
         if self._me is None:
             self._me = await self._sign_in()
         return self._me
 
-    async def _sign_in(self) -> Self:
+    async def _sign_in(self) -> Identity:
         found = await self._client.call("auth.test", AuthTest, {})
-        return Self(name=self.account, user=found.user_id, bot=found.bot_id, team=found.team_id)
+        return Identity(name=self.account, user=found.user_id, bot=found.bot_id, team=found.team_id)
 
     async def _stay_signed_in(self) -> None:
         """See from time to time whether Slack still knows us: requests that don't come say nothing."""
-        while True:
-            self._note(True)
-            await asyncio.sleep(CHECK_SECONDS)
-            await self._sign_in()
+        try:
+            while True:
+                self._note(True, utc_now())
+                await asyncio.sleep(CHECK_SECONDS)
+                await self._sign_in()
+        finally:
+            self._note(False, None)
 
     async def _join(self, address: Address) -> None:
         """Count a thread among those where the bot need not be mentioned."""
@@ -234,9 +239,9 @@ class SlackAdapter:
         except StoreError as error:  # the answer is worth more than the memory of its thread
             log.warning("thread not remembered", extra={"cause": str(error)})
 
-    def _note(self, is_connected: bool, *, cause: str | None = None) -> None:
-        at = utc_now() if is_connected else self._liveness.last_event_at
-        self._liveness = Liveness(is_connected=is_connected, last_event_at=at, cause=cause)
+    def _note(self, is_connected: bool, heard_at: datetime | None, *, cause: str | None = None) -> None:
+        last = max((at for at in (heard_at, self._liveness.last_event_at) if at is not None), default=None)
+        self._liveness = Liveness(is_connected=is_connected, last_event_at=last, cause=cause)
 
 
 def _secret(value: SecretStr | None) -> str | None:

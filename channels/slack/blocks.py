@@ -25,7 +25,8 @@ def body(content: Content, *, allow_pings: bool) -> list[Block]:
     if content.is_plain:
         return [*_plain(content.text), *actions(content.buttons)]
     text = markdown(content, allow_pings=allow_pings)
-    return [{"type": "markdown", "text": text}, *actions(content.buttons)]
+    shown: list[Block] = [{"type": "markdown", "text": text}] if text.strip() else []
+    return [*shown, *actions(content.buttons)]
 
 
 def markdown(content: Content, *, allow_pings: bool) -> str:

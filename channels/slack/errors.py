@@ -15,9 +15,7 @@ DEFAULT_WAIT: Final = 30.0  # seconds, where a refusal does not say when to come
 LIMITED: Final = frozenset({"ratelimited", "rate_limited", "message_limit_exceeded"})
 UNKNOWN: Final = frozenset({"internal_error", "fatal_error", "request_timeout"})  # "may have succeeded"
 MARKUP: Final = frozenset({"invalid_blocks", "invalid_blocks_format", "markdown_text_conflict"})
-GONE: Final = frozenset(
-    {"message_not_found", "cant_update_message", "edit_window_closed", "thread_not_found"}
-)
+GONE: Final = frozenset({"message_not_found", "cant_update_message", "edit_window_closed"})
 PERMANENT: Final = frozenset(
     {
         "access_denied",
@@ -47,6 +45,7 @@ PERMANENT: Final = frozenset(
         "org_login_required",
         "restricted_action",
         "team_access_not_granted",
+        "thread_not_found",
         "token_expired",
         "token_revoked",
         "too_many_reactions",

@@ -2,6 +2,8 @@
 
 import asyncio
 from collections import OrderedDict
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Final
 from urllib.parse import urljoin, urlsplit
@@ -38,10 +40,11 @@ class Files:
         """
         path = Path(attachment.path or "")
         name = attachment.name or path.name
-        length = (await asyncio.to_thread(_size, path)) or 0
-        arguments = {"filename": name, "length": str(length)}
-        target = await self._client.call("files.getUploadURLExternal", UploadTarget, arguments)
-        await self._send(path, target.upload_url)
+        length = await asyncio.to_thread(_size, path)
+        with _nothing_is_unknown():
+            arguments = {"filename": name, "length": str(length)}
+            target = await self._client.call("files.getUploadURLExternal", UploadTarget, arguments)
+            await self._send(path, target.upload_url)
         self._remember(key, target.file_id)
         arguments_of_completion = {
             "files": [{"id": target.file_id, "title": name}],
@@ -67,16 +70,14 @@ class Files:
         """Write a file that somebody sent to `target`."""
         url = await self._url(attachment)
         try:
-            with slack_errors("download"):
+            with _nothing_is_unknown(), slack_errors("download"):
                 for _ in range(HOPS):
                     onward = await self._fetch(url, attachment, target, max_bytes)
                     if onward is None:
                         return
                     url = onward
-        except ChannelError as error:
+        except ChannelError:
             await asyncio.to_thread(target.unlink, missing_ok=True)
-            if isinstance(error, OutcomeUnknown):  # of a download, nothing is unknown: it has failed
-                raise ChannelError(str(error)) from error
             raise
         raise ChannelError("slack download: too many redirects", permanent=True)
 
@@ -126,6 +127,15 @@ class Files:
         self._sent[key] = file_id
         while len(self._sent) > MOST:
             self._sent.popitem(last=False)
+
+
+@contextmanager
+def _nothing_is_unknown() -> Iterator[None]:
+    """What shows nothing to anybody has failed, if its answer is lost."""
+    try:
+        yield
+    except OutcomeUnknown as error:
+        raise ChannelError(str(error)) from error
 
 
 def _size(path: Path) -> int:

@@ -1,6 +1,7 @@
 """From a payload to the intake: who said it, whether it is for us, and taken in the order it came."""
 
 import asyncio
+import logging
 from collections.abc import Iterable
 from typing import Final
 from weakref import WeakValueDictionary
@@ -10,7 +11,7 @@ import msgspec
 from bot.commands.spec import CommandSpec
 from bot.messages import Role
 from channels.base import Intake
-from channels.slack.parse import Heard, Scope, Self, parse_event, read_callback, subject_of
+from channels.slack.parse import Heard, Identity, Scope, parse_event, read_callback, subject_of
 from channels.slack.people import People
 from channels.slack.pressed import parse_command, parse_press
 from channels.slack.private import Private
@@ -18,6 +19,8 @@ from channels.slack.streams import Recipients
 from channels.slack.text import mentions
 from channels.slack.threads import Threads
 from channels.slack.wire import EventCallback, Interaction, SlashCommand
+
+log = logging.getLogger(__name__)
 
 NOBODY: Final = ""
 
@@ -50,7 +53,7 @@ class Hearing:
         # Events are served side by side; a lock a chat lets those of one chat in as they came.
         self._turns: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
 
-    async def take(self, kind: str, payload: object, me: Self) -> None:
+    async def take(self, kind: str, payload: object, me: Identity) -> None:
         """Take what came; what nobody needs to know is dropped.
 
         Args:
@@ -58,18 +61,21 @@ class Hearing:
 
         Raises:
             StoreError: It could not be made durable.
-            msgspec.ValidationError: It is not of the documented form.
         """
-        match kind:
-            case "events_api":
-                if (callback := read_callback(payload)) is not None:
-                    await self._take_event(callback, me)
-            case "interactive":
-                await self._take_press(msgspec.convert(payload, Interaction), me)
-            case "slash_commands":
-                await self._take_command(msgspec.convert(payload, SlashCommand), me)
+        try:
+            wire = _read(kind, payload)
+        except msgspec.ValidationError as error:  # it would be no better if it came again
+            log.error("event not understood", extra={"kind": kind, "cause": str(error)})
+            return
+        match wire:
+            case EventCallback():
+                await self._take_event(wire, me)
+            case Interaction():
+                await self._take_press(wire, me)
+            case SlashCommand():
+                await self._take_command(wire, me)
 
-    async def _take_event(self, callback: EventCallback, me: Self) -> None:
+    async def _take_event(self, callback: EventCallback, me: Identity) -> None:
         event, subject = callback.event, subject_of(callback.event)
         async with self._turn(event.channel):
             if subject.user == me.user:
@@ -78,11 +84,11 @@ class Hearing:
             joined = self._threads.knows(event.channel, subject.thread_ts)
             await self._hand_over(parse_event(callback, msgspec.structs.replace(scope, is_joined=joined)))
 
-    async def _take_press(self, press: Interaction, me: Self) -> None:
+    async def _take_press(self, press: Interaction, me: Identity) -> None:
         async with self._turn(press.channel.id if press.channel is not None else NOBODY):
             await self._hand_over(parse_press(press, await self._scope(me, press.user.id)))
 
-    async def _take_command(self, used: SlashCommand, me: Self) -> None:
+    async def _take_command(self, used: SlashCommand, me: Identity) -> None:
         async with self._turn(used.channel_id):
             heard = parse_command(used, await self._scope(me, used.user_id), self._commands)
             self._private.remember(heard.message.platform_id, used.response_url)
@@ -94,7 +100,7 @@ class Hearing:
         self._recipients.remember(heard)
         await self._intake.take(heard.message, is_addressed=heard.is_addressed)
 
-    async def _scope(self, me: Self, author: str, *, named: Iterable[str] = ()) -> Scope:
+    async def _scope(self, me: Identity, author: str, *, named: Iterable[str] = ()) -> Scope:
         if author == NOBODY:
             return Scope(me=me, names={})
         known = await self._people.look_up(author, team=me.team)
@@ -106,3 +112,15 @@ class Hearing:
         if lock is None:
             lock = self._turns[chat] = asyncio.Lock()
         return lock
+
+
+def _read(kind: str, payload: object) -> EventCallback | Interaction | SlashCommand | None:
+    match kind:
+        case "events_api":
+            return read_callback(payload)
+        case "interactive":
+            return msgspec.convert(payload, Interaction)
+        case "slash_commands":
+            return msgspec.convert(payload, SlashCommand)
+        case _:
+            return None

@@ -15,7 +15,7 @@ SPOKEN: Final = frozenset({None, "file_share", "thread_broadcast", "bot_message"
 TIMESTAMP: Final = re.compile(r"\d{1,12}\.\d{1,9}")
 
 
-class Self(Frozen, frozen=True, kw_only=True):
+class Identity(Frozen, frozen=True, kw_only=True):
     """Our own account: `name` among ours, `user`, `bot` and `team` as Slack knows it."""
 
     name: str
@@ -34,7 +34,7 @@ class Scope(Frozen, frozen=True, kw_only=True):
         is_joined: The bot has taken part in the thread.
     """
 
-    me: Self
+    me: Identity
     names: Mapping[str, str]
     author: str = ""
     role: Role = Role.MEMBER
@@ -152,11 +152,11 @@ def _heard(
     )
 
 
-def _is_ours(message: Message, me: Self) -> bool:
+def _is_ours(message: Message, me: Identity) -> bool:
     return message.user == me.user or (message.bot_id is not None and message.bot_id == me.bot)
 
 
-def _names_us(event: Event, me: Self) -> bool:
+def _names_us(event: Event, me: Identity) -> bool:
     """Whether we are mentioned; for a change, whether we were in the message as it was at first."""
     if event.type == "app_mention":
         return True
@@ -172,7 +172,7 @@ def _is_addressed(event: Event, subject: Message, scope: Scope) -> bool:
     return subject.thread_ts is not None and takes_part and not mentions(subject.text or "")
 
 
-def _address(event: Event, me: Self) -> Address:
+def _address(event: Event, me: Identity) -> Address:
     """Where an answer goes: in a channel, what is said to us opens a thread."""
     subject, is_direct = subject_of(event), event.channel.startswith("D")
     own = event.deleted_ts or subject.ts

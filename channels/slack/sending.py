@@ -5,11 +5,12 @@ from typing import Final
 
 from bot.messages import Address
 from channels.base import Content
+from channels.slack.allowance import Allowance
 from channels.slack.blocks import actions, body, fallback, markdown
 from channels.slack.client import Client
 from channels.slack.errors import Refused, StreamOpen
 from channels.slack.marker import key_of, marker, recent
-from channels.slack.parse import Self, message_id, stamp_of
+from channels.slack.parse import Identity, message_id, stamp_of
 from channels.slack.pressed import private_to
 from channels.slack.private import Private
 from channels.slack.streams import Recipients, Stream, Streams
@@ -18,6 +19,7 @@ from channels.slack.wire import Done, Message, Posted
 WHISPER: Final = "whisper:"  # how our id of a message begins that one person sees
 ELSEWHERE: Final = frozenset({"channel_not_found", "not_in_channel"})
 MOST: Final = 500
+UPDATES, UPDATES_AT_ONCE = 30, 5  # of 50 a minute that chat.update has; the others are for last words
 
 
 class Sending:
@@ -44,6 +46,7 @@ class Sending:
         self._recipients = recipients
         self._allow_pings = allow_pings
         self._link_previews = link_previews
+        self._updates = Allowance(UPDATES, UPDATES_AT_ONCE)
         self._whispered: OrderedDict[str, str] = OrderedDict()
 
     async def post(self, address: Address, content: Content, *, key: str) -> str:
@@ -57,13 +60,18 @@ class Sending:
         return await self._post(address, content, key)
 
     async def edit(self, address: Address, platform_id: str, content: Content) -> None:
-        """Let a message look so; see `ChannelAdapter.edit`."""
+        """Let a message look so; see `ChannelAdapter.edit`. Growth is left out where calls run short."""
         if platform_id.startswith(WHISPER):
             await self._whisper(address, content, platform_id)
             return
         stream = self._streams.get(platform_id)
-        if stream is None or not await self._continue(stream, content):
-            await self._update(address, platform_id, content, stream)
+        if stream is not None and await self._continue(stream, content):
+            return
+        if content.is_final:
+            self._updates.spend()
+        elif not self._updates.take():
+            return
+        await self._update(address, platform_id, content, stream)
 
     async def delete(self, address: Address, platform_id: str) -> None:
         """Take a message back; see `ChannelAdapter.delete`."""
@@ -80,7 +88,7 @@ class Sending:
             await self._streams.stop_unknown(address.chat, platform_id)  # open since before a restart?
             await self._delete(address.chat, platform_id)
 
-    async def find(self, address: Address, me: Self, *, key: str, file_id: str | None) -> str | None:
+    async def find(self, address: Address, me: Identity, *, key: str, file_id: str | None) -> str | None:
         """What was posted under a key: by its marker, its file, or as the stream that lost its answer.
 
         Such a stream has no marker yet. It is ours, began after the message that it answers, and is none that

@@ -5,6 +5,7 @@ import logging
 import time
 from collections.abc import Awaitable, Callable, Coroutine
 from contextlib import suppress
+from datetime import UTC, datetime
 from typing import Final, TypeAlias
 
 import msgspec
@@ -22,7 +23,7 @@ log = logging.getLogger(__name__)
 CLOSE_SECONDS: Final = 2.0
 
 Take: TypeAlias = Callable[[str, object], Awaitable[None]]
-Note: TypeAlias = Callable[[bool], None]
+Note: TypeAlias = Callable[[bool, datetime | None], None]
 
 
 class OwnedClient(SocketModeClient):
@@ -73,7 +74,7 @@ class Socket:
 
     Args:
         take: Makes a payload durable; gets the kind of the envelope.
-        note: Told whether the connection stands, at every sign of life and every look at it.
+        note: Told whether the connection stands, and when Slack was last heard of.
         patience: Seconds without a connection after which `hear` gives up.
     """
 
@@ -109,7 +110,7 @@ class Socket:
             await self._open(socket)
             await self._watch(socket)
         finally:
-            self._note(False)
+            self._note(False, None)
             await socket.aclose()
 
     async def _open(self, socket: OwnedClient) -> None:
@@ -125,7 +126,7 @@ class Socket:
         while True:
             await asyncio.sleep(self._ping_interval / 2)
             is_connected = await socket.is_connected()
-            self._note(is_connected)
+            self._note(is_connected, _last_pong(socket))
             if is_connected:
                 last_good = time.monotonic()
             elif time.monotonic() - last_good > self._patience:
@@ -136,7 +137,7 @@ class Socket:
     async def _on_message(
         self, _: AsyncBaseSocketModeClient, message: dict[str, object], __: str | None
     ) -> None:
-        self._note(True)
+        self._note(True, datetime.now(UTC))
         if message.get("type") == "hello":
             log.info("slack socket open")
 
@@ -151,6 +152,11 @@ class Socket:
             log.warning("event not acknowledged", extra={"kind": request.type, "cause": str(error)})
         except Exception:  # one envelope; the next is served
             log.exception("event failed", extra={"kind": request.type})
+
+
+def _last_pong(socket: OwnedClient) -> datetime | None:
+    seconds = socket.last_ping_pong_time
+    return datetime.fromtimestamp(seconds, UTC) if seconds is not None else None
 
 
 def json_object(text: str) -> dict[str, object] | None:

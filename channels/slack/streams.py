@@ -9,6 +9,7 @@ recipient in direct chats, too; white space at the beginning of an appended piec
 import logging
 import time
 from collections import OrderedDict, deque
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Final
 
@@ -17,6 +18,7 @@ import msgspec
 from bot.errors import ChannelError, OutcomeUnknown, RateLimited, StoreError
 from bot.messages import Address
 from channels.base import State
+from channels.slack.allowance import Allowance
 from channels.slack.blocks import Block
 from channels.slack.client import Client
 from channels.slack.errors import StreamOver
@@ -28,7 +30,9 @@ log = logging.getLogger(__name__)
 
 AT_ONCE: Final = 18  # of the 20 a minute that starting and stopping allow
 WINDOW: Final = 60.0
+APPENDS, APPENDS_AT_ONCE = 80, 10  # of 100 a minute
 REST_SECONDS: Final = 600.0  # after a workspace refused a stream as such
+LIFETIME: Final = 300.0
 STATE: Final = "streams"
 ATTEMPTS: Final = 50
 MOST_RECIPIENTS: Final = 2_000
@@ -36,12 +40,18 @@ MOST_RECIPIENTS: Final = 2_000
 
 @dataclass(slots=True, kw_only=True)
 class Stream:
-    """An open stream; `is_certain` until the outcome of a call about it was lost."""
+    """An open stream; `is_certain` until the outcome of a call about it was lost.
+
+    Attributes:
+        sent: What was sent of its text so far.
+        born: By the monotonic clock.
+    """
 
     id: str
     chat: str
     key: str
     sent: str
+    born: float
     is_certain: bool = True
 
 
@@ -88,6 +98,7 @@ class Streams:
         self._open: dict[str, Stream] = {}
         self._stopped: deque[float] = deque()
         self._attempts: OrderedDict[str, str] = OrderedDict()
+        self._appends = Allowance(APPENDS, APPENDS_AT_ONCE)
         self._rests_until = 0.0
 
     async def load(self) -> None:
@@ -103,6 +114,8 @@ class Streams:
     def has_room(self) -> bool:
         """Whether one more may be begun."""
         now = time.monotonic()
+        for stream in [one for one in self._open.values() if one.born < now - LIFETIME]:
+            del self._open[stream.id]  # Slack has closed it
         while self._stopped and self._stopped[0] < now - WINDOW:
             self._stopped.popleft()
         return now >= self._rests_until and len(self._open) + len(self._stopped) < AT_ONCE
@@ -141,11 +154,13 @@ class Streams:
             log.info("stream refused, posting instead", extra={"cause": str(error)})
             return None
         platform_id = message_id(address.chat, posted.ts)
-        self._open[platform_id] = Stream(id=platform_id, chat=address.chat, key=key, sent=sent)
+        self._open[platform_id] = Stream(
+            id=platform_id, chat=address.chat, key=key, sent=sent, born=time.monotonic()
+        )
         return platform_id
 
     async def grow(self, stream: Stream, text: str) -> bool:
-        """Append what is new; a text that no longer begins like what was sent waits for the end.
+        """Append what is new, as far as calls are left; a text that begins in another way waits for the end.
 
         Returns:
             False where the stream is over, and the message has to be changed in the common way.
@@ -153,19 +168,15 @@ class Streams:
         part = stable_part(text)
         if not stream.is_certain or not part.startswith(stream.sent) or len(part) == len(stream.sent):
             return True
+        if not self._appends.take():
+            return True
         arguments = {
             "channel": stream.chat,
             "ts": stamp_of(stream.id),
             "markdown_text": part[len(stream.sent) :],
         }
-        try:
-            await self._client.call("chat.appendStream", Done, arguments)
-        except StreamOver:
-            self._forget(stream)
+        if not await self._call("chat.appendStream", stream, arguments):
             return False
-        except OutcomeUnknown:
-            stream.is_certain = False
-            raise
         stream.sent = part
         return True
 
@@ -187,14 +198,8 @@ class Streams:
             "blocks": blocks if whole is not None and blocks else None,
             "metadata": marker(stream.key),
         }
-        try:
-            await self._client.call("chat.stopStream", Done, arguments)
-        except StreamOver:
-            self._forget(stream)
+        if not await self._call("chat.stopStream", stream, arguments):
             return False
-        except OutcomeUnknown:
-            stream.is_certain = False
-            raise
         self._forget(stream)
         return whole is not None
 
@@ -214,6 +219,22 @@ class Streams:
     def is_known(self, platform_id: str) -> bool:
         """Whether a message is a stream of this process, and so nobody's lost one."""
         return platform_id in self._open
+
+    async def _call(self, method: str, stream: Stream, arguments: Mapping[str, object]) -> bool:
+        """Call a method about a stream; False where it is over. Cut short, its outcome is not known."""
+        was_certain, stream.is_certain = stream.is_certain, False
+        try:
+            await self._client.call(method, Done, arguments)
+        except StreamOver:
+            self._forget(stream)
+            return False
+        except OutcomeUnknown:
+            raise
+        except ChannelError:  # it was not obeyed
+            stream.is_certain = was_certain
+            raise
+        stream.is_certain = was_certain
+        return True
 
     def _forget(self, stream: Stream) -> None:
         if self._open.pop(stream.id, None) is not None:

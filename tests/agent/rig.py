@@ -76,6 +76,10 @@ class PlayedBackend:
         """See `Router.backend`."""
         return self
 
+    def model(self, session: SessionKey) -> str | None:
+        """See `Router.model`."""
+        return None
+
     async def aclose(self) -> None:
         """Nothing to let go of."""
 

@@ -218,3 +218,10 @@ def message(
         received_at=utc_now(),
         trigger=trigger,
     )
+
+
+def fresh_home(parent: Path) -> Path:
+    """A data directory that no example before has used."""
+    path = parent / new_id()
+    path.mkdir()
+    return path

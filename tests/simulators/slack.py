@@ -1,10 +1,10 @@
 """Slack on loopback: the Web API, Socket Mode, requests to a hook, files and response URLs.
 
 The rules stand where they are enforced: texts and blocks in `slack_looks`, methods, errors and rates in
-`slack_api`, envelopes, acknowledgements and signatures in `slack_push`. Here are those about people: a mention
-in a channel comes twice, as `message` and as `app_mention`, with the same time stamp; what the bot posts comes
-back to it as an event; a file without the token is a sign-in page with status 200; a response URL works five
-times in 30 minutes.
+`slack_api`, envelopes, acknowledgements and signatures in `slack_push`. Here are those about people: a
+mention in a channel comes twice, as `message` and as `app_mention`, with the same time stamp; what the
+bot posts comes back to it as an event; a file without the token is a sign-in page with status 200; a
+response URL works five times in 30 minutes.
 """
 
 import json
@@ -16,8 +16,9 @@ from typing import Any, ClassVar
 from aiohttp import web
 
 from tests.simulators.platform import File, Simulator
-from tests.simulators.slack_api import Api, read_arguments, too_often
+from tests.simulators.slack_api import Api, too_often
 from tests.simulators.slack_looks import Block, Wrong, check_blocks
+from tests.simulators.slack_lookup import read_arguments
 from tests.simulators.slack_push import Parcel, Push
 from tests.simulators.slack_world import (
     APP,
@@ -71,7 +72,7 @@ class SlackSimulator(Simulator):
     ) -> None:
         super().__init__()
         self.world = World(self.messages)
-        self.push = Push(secret=self.secret, ack_seconds=ack_seconds)
+        self.push = Push(secret=self.secret, ack_seconds=ack_seconds, tell=self.tell)
         self.response_urls: dict[str, ResponseUrl] = {}
         self._is_mention_first = is_mention_first
         self._echoes = echoes
@@ -134,8 +135,8 @@ class SlackSimulator(Simulator):
         return await self.push.serve(request)
 
     async def _take_upload(self, request: web.Request) -> web.Response:
-        name, length, _ = self.api.uploads[request.match_info["file"]]
-        self.api.uploads[request.match_info["file"]] = (name, length, await request.read())
+        name, length, _ = self.api.shelf.uploads[request.match_info["file"]]
+        self.api.shelf.uploads[request.match_info["file"]] = (name, length, await request.read())
         return web.Response(text="OK")
 
     async def _give_file(self, request: web.Request) -> web.Response:
@@ -165,7 +166,7 @@ class SlackSimulator(Simulator):
 
     # --- events
 
-    def _event(self, event: Event) -> None:
+    def _event(self, event: Event, *, is_echo: bool = False) -> None:
         """Hand an event over."""
         callback = {
             "type": "event_callback",
@@ -176,7 +177,7 @@ class SlackSimulator(Simulator):
             "event_time": int(time.time()),
             "authorizations": [{"team_id": TEAM, "user_id": BOT_USER, "is_bot": True}],
         }
-        self.push.send(Parcel(kind="events_api", payload=callback))
+        self.push.send(Parcel(kind="events_api", payload=callback), is_echo=is_echo)
 
     def _message_event(self, post: Post, **more: object) -> Event:
         kind = "im" if post.chat.is_direct else "channel"
@@ -216,11 +217,12 @@ class SlackSimulator(Simulator):
         if not self._echoes:
             return
         if what == "posted":
-            self._event(self._message_event(post))
+            event = self._message_event(post)
         elif what == "changed":
-            self._event(self._change_event(post, post.as_json()))
+            event = self._change_event(post, post.as_json())
         else:
-            self._event(self._deletion_event(post))
+            event = self._deletion_event(post)
+        self._event(event, is_echo=True)
 
     # --- the people
 
@@ -277,7 +279,7 @@ class SlackSimulator(Simulator):
         post = self._new(chat, user, direct=direct, thread=None)
         file_id = f"FU{digest(post.ts)}"
         self.world.files[file_id] = file
-        post.text, post.files = text, [self.api.file_json(file_id)]
+        post.text, post.files = text, [self.api.shelf.file_json(file_id)]
         self.world.add(post)
         self._event(self._message_event(post, subtype="file_share"))
         await self.tell()
@@ -323,7 +325,7 @@ class SlackSimulator(Simulator):
         self.push.again()
 
     def typing(self, chat: str) -> int:
-        return self.api.statuses.get(chat, 0)
+        return self.api.shelf.statuses.get(chat, 0)
 
     def _new(self, chat: str, user: str, *, direct: bool, thread: str | None) -> Post:
         place, person = self.world.chat(chat, is_direct=direct), self.world.person(user)

@@ -1,9 +1,9 @@
 """How Slack checks and shows texts and blocks.
 
 Rules, all from docs.slack.dev: at most 50 blocks; a section's text has 3,000 characters, a header 150, a
-button's label 75, its value 2,000, its action id 255 and no other like it in its row, a row 25 elements; all
-markdown blocks of a message have 12,000 characters together; what is larger than about 13,200 is refused whole
-(slackapi/bolt-js#2509).
+button's label 75, its value 2,000, its action id 255 and no other like it in its row, a row 25 elements;
+all markdown blocks of a message have 12,000 characters together; what is larger than about 13,200 is
+refused whole (slackapi/bolt-js#2509).
 """
 
 import html

@@ -1,10 +1,10 @@
 """How Slack hands over events: by Socket Mode, or by signed requests.
 
-Rules, from docs.slack.dev: a ticket of `apps.connections.open` opens one socket; an envelope is acknowledged
-within 3 seconds by its id, on the socket that it came by; an event that was not comes again, three times at
-most, with `retry_attempt` and `retry_reason`; presses and commands do not. A request carries
-`X-Slack-Signature` over time stamp and body; what is not answered with 200 in 3 seconds comes again, with
-`X-Slack-Retry-Num`. Here retries come at once; Slack waits a minute and five in between.
+Rules, from docs.slack.dev: a ticket of `apps.connections.open` opens one socket; an envelope is
+acknowledged within 3 seconds by its id, on the socket that it came by; an event that was not comes again,
+three times at most, with `retry_attempt` and `retry_reason`; presses and commands do not. A request
+carries `X-Slack-Signature` over time stamp and body; what is not answered with 200 in 3 seconds comes
+again, with `X-Slack-Retry-Num`. Here retries come at once; Slack waits a minute and five in between.
 """
 
 import asyncio
@@ -13,7 +13,7 @@ import hmac
 import json
 import time
 import uuid
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
 from typing import Any
 from urllib.parse import urlencode
@@ -47,16 +47,19 @@ class Push:
 
     Args:
         ack_seconds: How long an acknowledgement may take.
+        tell: Called after every change.
     """
 
-    def __init__(self, *, secret: str, ack_seconds: float) -> None:
+    def __init__(self, *, secret: str, ack_seconds: float, tell: Callable[[], Awaitable[None]]) -> None:
         self.hook_url: str | None = None
         self.opened = 0
+        self.greeted = 0
         self.dead_tickets = 0
         self.acknowledged = 0
         self.deliveries: list[tuple[str, int]] = []  # kind and attempt of each
         self._secret = secret
-        self._ack_seconds = ack_seconds
+        self._tell_all = tell
+        self.ack_seconds = ack_seconds
         self._tickets: set[str] = set()
         self._links: list[Link] = []
         self._pending: dict[int, Parcel] = {}
@@ -88,6 +91,7 @@ class Push:
             {"type": "hello", "num_connections": len(self._links) + 1, "connection_info": {"app_id": "A1"}}
         )
         self._links.append(link)
+        self.greeted += 1
         await self._tell()
         try:
             async for frame in link.socket:
@@ -129,9 +133,13 @@ class Push:
 
     # --- parcels
 
-    def send(self, parcel: Parcel) -> None:
-        """Hand something over, as soon as there is somebody to take it."""
-        self._last = parcel
+    def send(self, parcel: Parcel, *, is_echo: bool = False) -> None:
+        """Hand something over, as soon as there is somebody to take it.
+
+        Args:
+            is_echo: The bot itself did it; `again` passes over it.
+        """
+        self._last = self._last if is_echo else parcel
         self._pending[id(parcel)] = parcel
         self._begin(parcel)
 
@@ -181,7 +189,8 @@ class Push:
         """Put a parcel on a socket; whether it was acknowledged."""
         await self._until(lambda: bool(self._links))
         link, envelope_id = self._links[-1], str(uuid.uuid4())
-        waiting = link.waiting[envelope_id] = asyncio.get_running_loop().create_future()
+        waiting: asyncio.Future[bool] = asyncio.get_running_loop().create_future()
+        link.waiting[envelope_id] = waiting
         envelope = {
             "envelope_id": envelope_id,
             "type": parcel.kind,
@@ -193,7 +202,7 @@ class Push:
             envelope["retry_reason"] = "timeout" if parcel.attempt else ""
         try:
             await link.socket.send_json(envelope)
-            async with asyncio.timeout(self._ack_seconds):
+            async with asyncio.timeout(self.ack_seconds):
                 return await waiting
         except (TimeoutError, ConnectionError):
             return False
@@ -207,13 +216,13 @@ class Push:
         headers = {"Content-Type": kind, **self.signature(body)}
         if parcel.attempt:
             headers |= {"X-Slack-Retry-Num": str(parcel.attempt), "X-Slack-Retry-Reason": "http_timeout"}
-        timeout = aiohttp.ClientTimeout(total=self._ack_seconds)
+        timeout = aiohttp.ClientTimeout(total=self.ack_seconds)
         try:
             async with (
                 aiohttp.ClientSession(timeout=timeout) as session,
                 session.post(self.hook_url, data=body, headers=headers) as response,
             ):
-                return response.status == 200
+                return bool(response.status == 200)
         except (aiohttp.ClientError, TimeoutError):
             return False
 
@@ -233,6 +242,7 @@ class Push:
     async def _tell(self) -> None:
         async with self._news:
             self._news.notify_all()
+        await self._tell_all()
 
 
 def _body(parcel: Parcel) -> tuple[bytes, str]:

@@ -110,13 +110,13 @@ class World:
         post = self.posts.get(thread) or self.posts.get(f"{chat.id}:{thread}")
         if post is not None:
             return post.thread_ts or post.ts
-        named = {f"{chat.id}:{name}": ts for ts, name in self.threads.items()}
-        if f"{chat.id}:{thread}" not in named:
-            post = Post(chat=chat, ts=self.stamp(), user=self.person("somebody").id, text=thread)
-            self.posts[post.id] = post
-            self.threads[post.ts] = thread
-            return post.ts
-        return named[f"{chat.id}:{thread}"]
+        for ts, name in self.threads.items():
+            if name == thread and f"{chat.id}:{ts}" in self.posts:
+                return ts
+        post = Post(chat=chat, ts=self.stamp(), user=self.person("somebody").id, text=thread)
+        self.posts[post.id] = post
+        self.threads[post.ts] = thread
+        return post.ts
 
     def add(self, post: Post) -> None:
         """Let a message appear."""

@@ -140,7 +140,7 @@ async def test_plain_text_that_is_refused_too_is_no_endless_try(setup: Setup) ->
 async def test_an_answer_can_ask_to_be_shown_as_a_reply(setup: Setup) -> None:
     message = await setup.asked()
     async with setup.delivering():
-        setup.bus.send(chunk_of(message, "[[reply_to"))
+        setup.bus.send(replace(chunk_of(message, "[[reply_to"), reply_to="p9"))
         setup.bus.send(await setup.saved(message, "[[reply_to_current]] Yes.", reply_to="p9"))
 
     (posted,) = setup.platform.messages.values()

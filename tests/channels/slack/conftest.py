@@ -9,7 +9,7 @@ import pytest
 from pydantic import SecretStr
 
 from bot.commands.spec import CommandSpec
-from bot.errors import StoreError
+from bot.errors import ChannelError, StoreError
 from bot.messages import Address, InboundMessage
 from bot.settings import SlackSettings
 from channels.base import Content, Setup
@@ -100,11 +100,9 @@ class Bench:
 
     async def running(self, **settings: object) -> SlackAdapter:
         """Make an adapter, and wait until it hears."""
-        adapter, before = self.adapter(**settings), self.slack.push.opened
+        adapter, before = self.adapter(**settings), self.slack.push.greeted
         self.runs.append(asyncio.create_task(adapter.run(), name="slack adapter runs"))
-        async with asyncio.timeout(10):
-            while self.slack.push.opened == before or not adapter.liveness.is_connected:
-                await asyncio.sleep(0.01)
+        await self.slack.until(lambda: self.slack.push.greeted > before)
         return adapter
 
     def place(self, chat: str, *, direct: bool = True, thread: str | None = None) -> Address:
@@ -118,7 +116,7 @@ class Bench:
         for run in self.runs:
             run.cancel()
         for run in self.runs:
-            with suppress(asyncio.CancelledError):
+            with suppress(asyncio.CancelledError, ChannelError):
                 await run
         for adapter in self.adapters:
             await adapter.aclose()

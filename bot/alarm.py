@@ -1,0 +1,71 @@
+"""Tells the admins, in their own chats, what an operator would want to know at once."""
+
+import asyncio
+import logging
+from collections import OrderedDict
+from collections.abc import Awaitable, Callable
+from types import TracebackType
+from typing import Protocol, Self
+
+from bot.bus import Bus
+from bot.errors import StoreError
+from bot.messages import Address, End
+
+log = logging.getLogger(__name__)
+
+MAX_TOLD = 1_000  # chats that are remembered as told of
+
+LOST = (
+    "I can write to the chat `{chat}` on {channel} no more: {cause}. What waits for it stays in the outbox."
+)
+
+
+class Outbox(Protocol):
+    """Takes announcements."""
+
+    async def announce(self, addresses: list[Address], text: str) -> list[End]: ...
+
+
+class Alarm:
+    """Speaks to the admins from `__aenter__` to `__aexit__`; of each chat once.
+
+    Args:
+        admin_chats: Where they are.
+    """
+
+    def __init__(
+        self, bus: Bus, outbox: Outbox, *, admin_chats: Callable[[], Awaitable[list[Address]]]
+    ) -> None:
+        self._bus = bus
+        self._outbox = outbox
+        self._admin_chats = admin_chats
+        self._told: OrderedDict[Address, None] = OrderedDict()
+        self._group = asyncio.TaskGroup()
+
+    async def __aenter__(self) -> Self:
+        await self._group.__aenter__()
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        await self._group.__aexit__(None, None, None)
+
+    def chat_lost(self, address: Address, cause: str) -> None:
+        """A platform will take nothing more for a chat."""
+        if address in self._told:
+            return
+        self._told[address] = None
+        if len(self._told) > MAX_TOLD:
+            self._told.popitem(last=False)
+        log.error("chat is lost", extra={"channel": address.channel, "chat": address.chat, "cause": cause})
+        text = LOST.format(chat=address.chat, channel=address.channel, cause=cause)
+        self._group.create_task(self._tell(text, lost=address), name="alarm")
+
+    async def _tell(self, text: str, *, lost: Address) -> None:
+        try:
+            chats = [address for address in await self._admin_chats() if address != lost]
+            for end in await self._outbox.announce(chats, text):
+                self._bus.send(end)
+        except StoreError as error:
+            log.error("admins not told", extra={"cause": str(error)})
