@@ -5,7 +5,7 @@ import gc
 import logging
 import sys
 import time
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from contextlib import AsyncExitStack
 from dataclasses import replace
 from importlib import import_module
@@ -113,7 +113,7 @@ class App:
     """The bot, from `__aenter__` (ready) to `__aexit__` (drained and closed).
 
     Args:
-        adapters: Channels of one's own, beside the page, the terminal and the platforms.
+        adapters: Channels of one's own by name, beside the page, the terminal and the platforms.
         backend: An agent of one's own, instead of the one the settings name.
         commands: Commands of one's own, beside the built-in ones.
         seams: Guards, tools and whatever else joins the turn.
@@ -128,14 +128,14 @@ class App:
         self,
         settings: Settings,
         *,
-        adapters: Sequence[AdapterFactory] = (),
+        adapters: Mapping[str, AdapterFactory] | None = None,
         backend: AgentBackend | None = None,
         commands: Sequence[Command] = (),
         seams: Seams | None = None,
         has_web: bool = True,
     ) -> None:
         self._settings = settings
-        self._factories = adapters
+        self._factories = adapters or {}
         self._backend = backend
         self._own_commands = commands
         self._seams = seams or Seams()
@@ -288,8 +288,8 @@ class App:
             for channel, name, section in (registered_accounts(self._settings) if self._is_public else ())
         ]
         accounts += [
-            Account(channel=f"own{number}", name="default", settings=ChannelSettings(), factory=factory)
-            for number, factory in enumerate(self._factories)
+            Account(channel=name, name="default", settings=ChannelSettings(), factory=factory)
+            for name, factory in self._factories.items()
         ]
         rules = Rules(is_conversing=self.store.rules.is_conversing, is_command=self.commands.knows)
         surroundings = Surroundings(

@@ -13,6 +13,7 @@ from typing import Generic, Literal, Protocol, TypeAlias, TypeVar
 from starlette.routing import BaseRoute
 
 from bot.commands.spec import CommandSpec
+from bot.errors import ChannelError
 from bot.messages import Address, Attachment, Button, Frozen, InboundMessage
 
 CallKind: TypeAlias = Literal["post", "edit", "preview", "upload", "typing", "react"]
@@ -145,8 +146,15 @@ class Setup(Frozen, Generic[SettingsT], frozen=True, kw_only=True):
     presence: tuple[str, str | None] | None = None
 
 
+def _not_offered(what: str) -> ChannelError:
+    return ChannelError(f"this channel has no {what}", permanent=True)
+
+
 class ChannelAdapter(Protocol):
     """Speaks to one account on one platform.
+
+    A class that derives from this one has to write `name`, `account`, `liveness`, `capabilities_in`, `run`
+    and `post`; the rest is not offered, as its `Capabilities` should say.
 
     Every method that calls the platform raises `ChannelError` and its kinds, and nothing else:
     `RateLimited` (it did nothing, and says when to come again), `MarkupRefused`, `MessageGone`,
@@ -169,12 +177,14 @@ class ChannelAdapter(Protocol):
     @property
     def routes(self) -> Sequence[BaseRoute]:
         """What the web server serves for webhook modes; paths begin with `/hooks/<name>/<account>`."""
+        return ()
 
     def capabilities_in(self, address: Address) -> Capabilities:
         """What the platform can do in a chat."""
 
     def measure(self, text: str) -> int:
         """How much of `Capabilities.max_size` a Markdown text takes."""
+        return len(text)
 
     async def run(self) -> None:
         """Connect, and hear the platform until cancelled; closes in `finally` what it opened.
@@ -195,27 +205,35 @@ class ChannelAdapter(Protocol):
 
     async def edit(self, address: Address, platform_id: str, content: Content) -> None:
         """Make a posted message look so; one that does already is no error."""
+        raise _not_offered("edits")
 
     async def delete(self, address: Address, platform_id: str) -> None:
         """Take a posted message back; one that is gone already is no error."""
+        raise _not_offered("deletions")
 
     async def preview(self, address: Address, content: Content, *, key: str) -> None:
         """Show a text that grows, without a message; the post under the same key follows."""
+        raise _not_offered("previews")
 
     async def find(self, address: Address, *, key: str) -> str | None:
         """The platform's id of what was posted under a key, if it was."""
+        raise _not_offered("way to find posts")
 
     async def upload(self, address: Address, attachment: Attachment, *, key: str, answers: str | None) -> str:
         """Send the file at `attachment.path` as the platform shows its kind best."""
+        raise _not_offered("files")
 
     async def download(self, attachment: Attachment, target: Path, *, max_bytes: int) -> None:
         """Write the file behind `attachment.url` to `target`; one that is longer is a permanent error."""
+        raise _not_offered("files")
 
     async def type(self, address: Address) -> None:
         """Show that somebody is writing, for `Capabilities.typing_seconds`."""
+        raise _not_offered("typing indicator")
 
     async def react(self, address: Address, platform_id: str, emoji: str | None) -> None:
         """Put our reaction on a message, or take it away with `None`."""
+        raise _not_offered("reactions")
 
     async def set_presence(self, status: str, activity: str | None) -> None:
         """Show how the bot is doing: `online`, `idle`, `dnd` or `invisible`, and what it does.
@@ -223,6 +241,8 @@ class ChannelAdapter(Protocol):
         Raises:
             ChannelError: The platform has no such thing (permanent).
         """
+        raise _not_offered("presence")
 
     async def aclose(self) -> None:
         """Let go of everything; after `run` has ended."""
+        return

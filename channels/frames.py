@@ -12,6 +12,7 @@ from typing import Annotated, Literal, Protocol, TypeAlias
 import msgspec
 
 from bot.messages import (
+    Button,
     EndReason,
     Frozen,
     InboundMessage,
@@ -75,6 +76,7 @@ class Welcome(Frozen, frozen=True, kw_only=True, tag="welcome", omit_defaults=Fa
         waiting: Accepted and not begun; `number` is 0 as long as a message has no place in the history.
         max_text: The longest message that is taken, in characters.
         session: Which session this is; after `/new` or `/resume` another `welcome` comes, for another one.
+        is_fresh: What was shown before is to be forgotten.
     """
 
     bot: str
@@ -86,6 +88,7 @@ class Welcome(Frozen, frozen=True, kw_only=True, tag="welcome", omit_defaults=Fa
     commands: tuple[CommandHint, ...]
     max_text: int = MAX_TEXT
     session: SessionKey = SessionKey("")
+    is_fresh: bool = False
 
 
 class History(Frozen, frozen=True, kw_only=True, tag="history", omit_defaults=False):
@@ -128,12 +131,13 @@ class Grow(Frozen, frozen=True, kw_only=True, tag="chunk"):
 
 
 class Over(Frozen, frozen=True, kw_only=True, tag="end"):
-    """The answer is whole: `text` is what stays."""
+    """The answer is whole: `text` is what stays; pressing a button sends its `value` as a message."""
 
     run: RunId
     reason: EndReason
     text: str
     reference: str | None = None
+    buttons: tuple[Button, ...] = ()
 
 
 class Happened(Frozen, frozen=True, kw_only=True, tag="event"):

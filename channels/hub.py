@@ -128,7 +128,13 @@ class ChatHub:
                 self._forget(message.session, message.run)
                 is_told = message.reference is not None and message.reference in message.text
                 reference = None if is_told else message.reference
-                frame = Over(run=message.run, reason=message.reason, text=message.text, reference=reference)
+                frame = Over(
+                    run=message.run,
+                    reason=message.reason,
+                    text=message.text,
+                    reference=reference,
+                    buttons=message.buttons,
+                )
             case _:
                 assert_never(message)
         self._show(message.session, frame)
@@ -149,14 +155,15 @@ class ChatHub:
                 self._show_update(event)
                 return
             case SessionSwitched():
-                self._move(event.chat)
+                self._move(event)
                 return
         self._show(event.session, Happened(event=event))
 
-    def _move(self, chat: SessionKey) -> None:
-        """Let the windows of a chat follow it into another session."""
-        for link in [link for links in self._links.values() for link in links if link.is_of(chat)]:
-            self._group.create_task(link.look(), name=f"switch {chat}")
+    def _move(self, switch: SessionSwitched) -> None:
+        """Let the windows of a chat follow it into another session, or see the one they show anew."""
+        moved = {link for links in self._links.values() for link in links if link.is_of(switch.chat)}
+        for link in moved | set(self._links.get(switch.session, ())):
+            self._group.create_task(link.look(is_fresh=True), name=f"switch {switch.chat}")
 
     def _show_update(self, update: InboxUpdate) -> None:
         if update.direction == "in":

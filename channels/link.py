@@ -5,6 +5,8 @@ from collections.abc import AsyncIterator, Iterator
 from types import TracebackType
 from typing import Protocol, Self, assert_never
 
+from msgspec.structs import replace
+
 from bot.bus import Bus, Receipt
 from bot.errors import QueueFull, StoreError
 from bot.messages import (
@@ -125,8 +127,12 @@ class Link:
         self._address = Address(channel=self._hub.name, chat=hello.chat)
         await self.look()
 
-    async def look(self) -> None:
-        """Show the session that the chat is in now, from its end backwards."""
+    async def look(self, *, is_fresh: bool = False) -> None:
+        """Show the session that the chat is in now, from its end backwards.
+
+        Args:
+            is_fresh: What was shown before is to be forgotten.
+        """
         if self._address is None or self.is_closed:
             return
         self._backlog.hold()  # join first: nothing may fall between what is read and what comes
@@ -141,7 +147,8 @@ class Link:
             log.exception("a chat can't be shown", extra={"session": self._session})
             self.close()  # the other side tries again after a while
             return
-        self._backlog.release(self._welcome(self._address.chat, session, recent, waiting))
+        welcome = self._welcome(self._address.chat, session, recent, waiting)
+        self._backlog.release(replace(welcome, is_fresh=is_fresh))
 
     def _welcome(
         self, chat: str, session: SessionKey, recent: list[StoredMessage], waiting: list[InboundMessage]

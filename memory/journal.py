@@ -271,7 +271,7 @@ def _begin(
         (message.session, number, history),
     ).fetchall()
     lines = tuple(line_from(row) for row in reversed(rows))
-    heard = () if message.is_direct else overheard.give(db, message.session, message.run)
+    heard = () if message.is_direct else overheard.give(db, message, is_first=number == 1)
     return Begun(attempt=attempts + 1, turns=turns, history=lines, overheard=heard)
 
 

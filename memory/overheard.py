@@ -3,8 +3,11 @@
 import sqlite3
 from datetime import UTC, datetime
 
+from msgspec.structs import replace
+
 from bot.agent.store import Overheard
-from bot.messages import InboundMessage, Kind, RunId, SessionKey
+from bot.messages import InboundMessage, Kind, SessionKey
+from memory.rows import follow_alias
 
 
 def keep(db: sqlite3.Connection, message: InboundMessage, session: SessionKey, *, most: int) -> bool:
@@ -30,12 +33,19 @@ def keep(db: sqlite3.Connection, message: InboundMessage, session: SessionKey, *
     return True
 
 
-def give(db: sqlite3.Connection, session: SessionKey, run: RunId) -> tuple[Overheard, ...]:
-    """Give a turn what was said since the last one, oldest first; the same at each of its attempts."""
-    db.execute("UPDATE overheard SET run = ? WHERE session = ? AND run IS NULL", (run, session))
-    rows = db.execute(
-        "SELECT speaker, text, at FROM overheard WHERE session = ? AND run = ? ORDER BY id", (session, run)
-    )
+def give(db: sqlite3.Connection, message: InboundMessage, *, is_first: bool) -> tuple[Overheard, ...]:
+    """Give a turn what was said since the last one, oldest first; the same at each of its attempts.
+
+    Args:
+        is_first: Nothing was said in the session before; one in a thread begins with what was said in the
+            chat that the thread hangs on.
+    """
+    sessions = {message.session}
+    if is_first and message.address.thread is not None:
+        sessions.add(follow_alias(db, replace(message.address, thread=None).session()))
+    for session in sessions:
+        db.execute("UPDATE overheard SET run = ? WHERE session = ? AND run IS NULL", (message.run, session))
+    rows = db.execute("SELECT speaker, text, at FROM overheard WHERE run = ? ORDER BY id", (message.run,))
     return tuple(
         Overheard(speaker=speaker, text=text, at=datetime.fromtimestamp(at, UTC))
         for speaker, text, at in rows

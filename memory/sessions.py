@@ -26,7 +26,8 @@ class Sessions:
     reached through the alias from the chat's key.
 
     Attributes:
-        on_switch: Told when a chat goes on in another session: the chat's key, and the session's.
+        on_switch: Told when a chat goes on in another session, or in an emptied one: the chat's key, and the
+            session's.
     """
 
     def __init__(self, database: Database, choices: Choices) -> None:
@@ -122,6 +123,7 @@ class Sessions:
             db.execute("UPDATE sessions SET turns = 0 WHERE session = ?", (session,))
 
         await self._database.write(job)
+        self.on_switch(session, session)
 
     async def delete(self, chat: SessionKey, session: SessionKey, *, but: RunId) -> None:
         """See the protocol."""

@@ -11,10 +11,11 @@ import pytest
 from websockets.asyncio.client import connect
 
 from bot import App, Settings
-from bot.bus import Bus, Subscription
+from bot.bus import Subscription
 from bot.errors import ConfigError, HomeInUse, StoreError
 from bot.messages import Address, End, OutboundMessage, encoder
-from channels.base import Capabilities
+from bot.settings import ChannelSettings
+from channels.base import Capabilities, ChannelAdapter, Content, Liveness, Setup
 from channels.frames import Hello, Over, Send, Welcome, decode_server
 from memory.database import DATABASE
 from tests.agent.rig import Gate, PlayedBackend, inbound
@@ -129,31 +130,40 @@ async def test_the_status_shows_what_runs(tmp_path: Path) -> None:
     assert [(turn["session"], turn["stage"]) for turn in status["running"]] == [("web:default:main", "model")]
 
 
-class Board:
+class Board(ChannelAdapter):
     """A platform of the test's own: a list of messages that can be changed."""
 
     name = "board"
-    capabilities = Capabilities(edits=True, edit_interval=0.0)
+    liveness = Liveness(is_connected=True)
 
-    def __init__(self, bus: Bus) -> None:
-        self.bus = bus
+    def __init__(self, setup: Setup[ChannelSettings]) -> None:
+        self._account = setup.account
+        self.intake = setup.intake
         self.messages: list[str] = []
         self.changed = asyncio.Condition()
 
-    async def __aenter__(self) -> "Board":
-        return self
+    @property
+    def account(self) -> str:
+        """See `ChannelAdapter.account`."""
+        return self._account
 
-    async def __aexit__(self, *error: object) -> None: ...
+    def capabilities_in(self, address: Address) -> Capabilities:
+        """See `ChannelAdapter.capabilities_in`."""
+        return Capabilities(edits=True, rates=())
 
-    async def post(self, address: Address, text: str, *, key: str, reply_to: str | None = None) -> str:
+    async def run(self) -> None:
+        """See `ChannelAdapter.run`."""
+        await asyncio.Event().wait()
+
+    async def post(self, address: Address, content: Content, *, key: str) -> str:
         """See `ChannelAdapter.post`."""
-        self.messages.append(text)
+        self.messages.append(content.text)
         await self._tell()
         return str(len(self.messages) - 1)
 
-    async def edit(self, address: Address, platform_id: str, text: str) -> None:
+    async def edit(self, address: Address, platform_id: str, content: Content) -> None:
         """See `ChannelAdapter.edit`."""
-        self.messages[int(platform_id)] = text
+        self.messages[int(platform_id)] = content.text
         await self._tell()
 
     async def _tell(self) -> None:
@@ -162,21 +172,22 @@ class Board:
 
 
 async def test_a_channel_of_ones_own_gets_each_answer_once(tmp_path: Path) -> None:
-    boards: list[Board] = []
+    made: asyncio.Future[Board] = asyncio.get_running_loop().create_future()
 
-    def make(bus: Bus) -> Board:
-        boards.append(Board(bus))
-        return boards[0]
+    def make(setup: Setup[ChannelSettings]) -> Board:
+        made.set_result(Board(setup))
+        return made.result()
 
     address = Address(channel="board", chat="1")
-    async with App(settings_for(tmp_path), backend=PlayedBackend(), adapters=[make]) as app:
-        board = boards[0]
+    async with App(settings_for(tmp_path), backend=PlayedBackend(), adapters={"board": make}) as app:
+        board = await made
         for text in ("one", "two"):
-            await app.bus.publish(inbound(text, address=address, session=address.session()))
+            message = inbound(text, address=address, session=address.session())
+            await board.intake.take(message, is_addressed=True)
         async with asyncio.timeout(10), board.changed:
-            await board.changed.wait_for(lambda: board.messages == ["echo: one ", "echo: two "])
+            await board.changed.wait_for(lambda: board.messages == ["echo: one", "echo: two"])
 
-    async with App(settings_for(tmp_path), backend=PlayedBackend(), adapters=[make]) as app:
+    async with App(settings_for(tmp_path), backend=PlayedBackend(), adapters={"board": Board}) as app:
         assert await app.store.outbox.pending("board") == []
 
 

@@ -15,6 +15,10 @@ ROOT = Path(__file__).parent.parent
 BESIDE = {  # what has to be set too, for the edge of a setting to make sense
     "BOT_OPENAI__CONTEXT_WINDOW": {"BOT_OPENAI__MAX_OUTPUT": "16"},
     "BOT_LOCAL__CONTEXT_WINDOW": {"BOT_LOCAL__MAX_OUTPUT": "16"},
+    **{
+        f"BOT_{name}__BLOCK_MAX": {f"BOT_{name}__BLOCK_MIN": "50"}
+        for name in ("TELEGRAM", "DISCORD", "SLACK", "FEISHU")
+    },
 }
 
 
@@ -266,7 +270,7 @@ def test_the_example_uncommented_gives_the_defaults() -> None:
     variables = {variable for variable, *_ in walk_settings()}
     lines = [line.removeprefix("#") for line in env_example().splitlines()]
     settings = [line for line in lines if line.partition("=")[0] in variables]
-    write_dotenv("\n".join(settings))
+    write_dotenv("\n".join(line for line in settings if "<NAME>" not in line))
 
     assert len(settings) == len(variables)
     assert load_settings() == Settings.model_construct()

@@ -21,7 +21,6 @@ Form: TypeAlias = Mapping[str, str | tuple[str, bytes]]  # a pair is a file's na
 CALL_TIMEOUT: Final = aiohttp.ClientTimeout(total=55, connect=10)  # files are waited for a minute
 SECRETS_REFUSED: Final = frozenset({10003, 10012, 10014, 10015, 1000040344, 1000040345, 1000040346})
 JSON: Final = {"Content-Type": "application/json; charset=utf-8"}
-NO_FILES: Final = frozenset({"application/json", "text/html"})
 FRESH: Final = 0.9  # of its life, a token is used
 
 
@@ -98,7 +97,9 @@ class Api:
         token = await self.token()
         try:
             async with self._open("GET", path, token=token, query=query) as response:
-                if response.status != 200 or response.content_type in NO_FILES:
+                if response.status == 200 and response.content_type == "text/html":
+                    raise ChannelError(f"feishu {method_of(path)}: a page in place of a file", permanent=True)
+                if response.status != 200 or response.content_type == "application/json":
                     read_reply(await response.read(), response, path, "account")
                     raise ChannelError(f"feishu {method_of(path)}: no file in the answer", permanent=True)
                 yield response

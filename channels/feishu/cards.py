@@ -1,7 +1,6 @@
 """Answers as cards, in Feishu's card JSON 2.0."""
 
 import json
-import re
 from typing import Final
 
 from bot.messages import Address, Button
@@ -14,7 +13,7 @@ RESERVED: Final = 6 * 1024  # of it, for what is not text: the frame, ids, and t
 MAX_BUTTONS: Final = 10
 ANSWER: Final = "answer"  # `element_id` of the element that grows
 MAX_SUMMARY: Final = 60  # characters; what the list of chats shows
-PING: Final = re.compile(r"<(?=\s*/?\s*at\b)", re.IGNORECASE)
+WAITING: Final = "…"  # an element that grows must not be empty
 STYLES: Final = {"primary": "primary", "secondary": "default", "danger": "danger"}
 
 
@@ -39,8 +38,20 @@ def card_message(card: str) -> str:
 
 
 def growing_text(text: str) -> str:
-    """A text that grows, as Feishu's Markdown takes it: whatever would notify people is disarmed."""
-    return PING.sub("&lt;", text)
+    """A text that grows, as the one element that can: tables come as such at the end only."""
+    return "\n".join(_as_lines(element) for element in feishu.render(text)) or WAITING
+
+
+def _as_lines(element: dict[str, object]) -> str:
+    """The Markdown of an element; of a table, its cells."""
+    match element:
+        case {"tag": "table", "columns": list(columns), "rows": list(rows)}:
+            head = [str(column["display_name"]) for column in columns]
+            cells = [[str(cell) for cell in row.values()] for row in rows]
+            lines = "\n".join(" | ".join(line).replace("`", "ˋ") for line in [head, *cells])
+            return f"```plain_text\n{lines}\n```"
+        case _:
+            return str(element.get("content", ""))
 
 
 def measure(text: str) -> int:

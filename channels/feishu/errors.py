@@ -27,6 +27,7 @@ GONE: Final = frozenset(
     {200740, 200750, 230011, 230031, 230050, 230071, 230072, 230110, 231003, 300305, 300311}
 )
 MARKUP: Final = frozenset({200220, 200621, 200860, 230025, 230099, 300303, 300307, 300314})
+BEHIND: Final = frozenset({300317})
 CLOSED_STREAM: Final = frozenset({300309, 300313, 300315})
 PERMANENT: Final = frozenset(
     {
@@ -82,6 +83,10 @@ class StaleToken(ChannelError):
     """The access token is not valid any more; nothing was done."""
 
 
+class OutOfOrder(ChannelError):
+    """The number of an operation on a card is not above the one before; nothing was done."""
+
+
 class StreamClosed(ChannelError):
     """A card takes no growing text: its ten minutes are over, or it was given its last look."""
 
@@ -122,6 +127,7 @@ def refusal(code: int, said: str, *, method: str, headers: Mapping[str, str], sc
         (GONE, MessageGone),
         (MARKUP, MarkupRefused),
         (CLOSED_STREAM, StreamClosed),
+        (BEHIND, OutOfOrder),
         (UNDER_WAY, OutcomeUnknown),
     ):
         if code in codes:

@@ -1,7 +1,7 @@
 """Loads the socket client of Feishu's SDK, and nothing else of it.
 
-`import lark_oapi` reads more than 11,000 modules: up to five seconds and 170 MB, for types of thousands of API
-calls of which we use fifteen, and make ourselves. Its socket client alone takes a third of a second. The
+`import lark_oapi` reads more than 11,000 modules: up to five seconds and 170 MB, for types of thousands of
+API calls of which we use fifteen, and make ourselves. Its socket client alone takes a third of a second. The
 packages on the way to it that read everything else stand aside as empty modules while it is imported.
 """
 

@@ -14,6 +14,8 @@ from websockets.exceptions import ConnectionClosed
 
 from channels.feishu.wire import Endpoint
 
+log = logging.getLogger(__name__)
+
 SILENCE: Final = 2.5  # pings without an answer until a connection counts as dead
 
 
@@ -117,6 +119,6 @@ class SocketClient(sdk.Client):  # type: ignore[misc]  # the SDK has no types
                 self._note()
                 await self._handle_message(frame)
         except ConnectionClosed as error:
-            logger.debug("closed: %s", error)
+            log.debug("socket closed", extra={"cause": str(error)})
         finally:
             self._is_over.set()

@@ -42,15 +42,14 @@ class Sending:
         Where a post of the same key was begun with such a card, it is gone on with: the message may be there.
         """
         request = request_id(key)
-        if content.is_final:
-            card = await self._streams.made_under(request)
-        else:
+        card = known = await self._streams.made_under(request)
+        if card is None and not content.is_final:
             card = await self._streams.make(content, address, key=request)
         shown = card_of(content, address) if card is None else card_message(card.partition("|")[0])
         message = await self.send(address, "interactive", shown, request=request, content=content)
         if card is None:
             return message
-        if content.is_final:
+        if known is not None:
             await self._streams.show(card, content, address)
         return f"{message}|{card}"
 

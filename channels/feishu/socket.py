@@ -7,7 +7,7 @@ from collections.abc import Awaitable, Callable
 from contextlib import suppress
 from typing import Final
 
-from bot.errors import ChannelError
+from bot.errors import BotError, ChannelError
 from channels.feishu.sdk import Connect
 from channels.feishu.wire import Endpoint
 
@@ -77,8 +77,16 @@ class Socket:
         return ChannelError(f"feishu: {cause}")
 
     async def _answer(self, payload: bytes) -> object:
-        async with asyncio.timeout(ANSWER_SECONDS):
-            return await self._hear(payload)
+        """Take an event; where its errors are told of. They go on, so that it is not confirmed."""
+        try:
+            async with asyncio.timeout(ANSWER_SECONDS):
+                return await self._hear(payload)
+        except (BotError, TimeoutError) as error:
+            log.error("event not taken", extra={"cause": str(error) or "it took too long"})
+            raise
+        except Exception:
+            log.exception("event not taken")
+            raise
 
 
 class _Worker:

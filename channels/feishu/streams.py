@@ -1,6 +1,7 @@
 """Cards that grow: how they are made, numbered and found again after a restart."""
 
 import time
+from contextlib import suppress
 from typing import Final
 
 from bot.errors import ChannelError
@@ -8,11 +9,14 @@ from bot.messages import Address
 from channels.base import Content, State
 from channels.feishu.api import Api
 from channels.feishu.cards import ANSWER, card_of, growing_text
-from channels.feishu.errors import StreamClosed
+from channels.feishu.errors import OutOfOrder, StreamClosed
 from channels.feishu.wire import MadeCard, Nothing
 
 SLOTS: Final = 128  # posts that may be under way when the process dies
+RECOGNISED: Final = 3_600_000  # milliseconds for which Feishu recognises the message of a post
 SLOT: Final = "card-slot:"
+HEADROOM: Final = 5_000  # numbers passed over after a restart, where a clock was put right by seconds
+SKIP: Final = 3_600_000  # numbers passed over where a clock was set back
 MAX_NUMBERED: Final = 1_000  # cards whose last number is remembered
 
 
@@ -33,33 +37,37 @@ class Streams:
         self._numbers: dict[str, int] = {}
 
     async def make(self, content: Content, address: Address, *, key: str) -> str:
-        """Make a card, or find the one that was made under the same key; gives our name of it.
+        """Make a card; gives our name of it.
 
         A post that is tried again must show the same card: Feishu recognises the message as the one that
         was sent before, and shows what was in it then. So the name of a card is kept before it is sent, in
         one of a fixed number of slots.
         """
         made = await self._remembered()
-        if key in made:
-            return made[key]
+        slot, self._slot = self._slot, (self._slot + 1) % SLOTS
         body = {"type": "card_json", "data": card_of(content, address)}
         card = await self._api.call("POST", "/cardkit/v1/cards", MadeCard, body=body)
-        name = f"{card.card_id}|{time.time_ns() // 1_000_000}"
+        name = f"{card.card_id}|{_now()}"
         made[key] = name
-        await self._state.put(f"{SLOT}{self._slot}", f"{key} {name}")
-        self._slot = (self._slot + 1) % SLOTS
+        self._numbers[name] = 0
+        await self._state.put(f"{SLOT}{slot}", f"{key} {name}")
         for forgotten in list(made)[:-SLOTS]:
             del made[forgotten]
         return name
 
     async def made_under(self, key: str) -> str | None:
-        """Our name of the card that was made under a key, if one was."""
-        return (await self._remembered()).get(key)
+        """Our name of the card that was made under a key, as long as its message would be recognised."""
+        name = (await self._remembered()).get(key)
+        if name is None or _now() - int(name.rpartition("|")[2]) > RECOGNISED:
+            return None
+        return name
 
     async def _remembered(self) -> dict[str, str]:
         """The newest cards by the keys of their posts; those of an earlier process are read once."""
         if self._made is None:
             slots = await self._state.items(SLOT)
+            if self._made is not None:  # another post has read them meanwhile
+                return self._made
             pairs = [value.partition(" ") for value in slots.values()]
             newest = sorted(pairs, key=lambda pair: pair[2].rpartition("|")[2])
             self._made = {key: name for key, _, name in newest}
@@ -74,13 +82,15 @@ class Streams:
     async def show(self, name: str, content: Content, address: Address) -> None:
         """Make a card look so; the last look ends its growing."""
         card = name.partition("|")[0]
-        if not content.is_final and not content.is_plain:
-            try:
-                await self._grow(card, name, content)
-            except StreamClosed:
-                await self._replace(card, name, content, address)
-        else:
+        try:
+            if not content.is_final and not content.is_plain:
+                with suppress(StreamClosed):
+                    await self._grow(card, name, content)
+                    return
             await self._replace(card, name, content, address)
+        except OutOfOrder:
+            self._numbers[name] += SKIP
+            raise
 
     async def _grow(self, card: str, name: str, content: Content) -> None:
         body = {"content": growing_text(content.text), "sequence": self._next(name)}
@@ -98,8 +108,15 @@ class Streams:
         _, _, made_at = name.partition("|")
         if not made_at.isdecimal():
             raise ChannelError(f"feishu: {name!r} names no card", permanent=True)
-        number = max(self._numbers.pop(name, 0), time.time_ns() // 1_000_000 - int(made_at)) + 1
+        elapsed = _now() - int(made_at)
+        last = self._numbers.pop(name, None)
+        number = max(elapsed, last + 1) if last is not None else max(elapsed, 0) + HEADROOM
         self._numbers[name] = number
         while len(self._numbers) > MAX_NUMBERED:
             del self._numbers[next(iter(self._numbers))]
         return number
+
+
+def _now() -> int:
+    """The time in milliseconds."""
+    return time.time_ns() // 1_000_000

@@ -92,6 +92,12 @@ function post(text) {
   refresh();
 }
 
+/** A pressed button is a message that is said; it can be pressed once. */
+function choose(button) {
+  button.closest(".choices").remove();
+  post(button.value);
+}
+
 function stop() {
   if (transcript.running.length) post("/kill");
 }
@@ -140,6 +146,7 @@ async function copyCode(button) {
 
 byId("log").addEventListener("click", ({ target }) => {
   if (target.matches(".copy")) copyCode(target);
+  if (target.matches("button.choice")) choose(target);
   const message = target.matches(".retry") && unsent.get(target.dataset.id);
   if (!message) return;
   transcript.retry(message.id);

@@ -23,6 +23,18 @@ function timeOf(at) {
   return node;
 }
 
+/** Buttons under an answer; which one was pressed is found by its `value`. */
+function choices(buttons) {
+  const node = element("p", "choices");
+  for (const { label, value, style, url } of buttons) {
+    const choice = element(url ? "a" : "button", `choice ${style ?? "secondary"}`, label);
+    if (url) Object.assign(choice, { href: url, target: "_blank", rel: "noopener noreferrer" });
+    else Object.assign(choice, { type: "button", value });
+    node.append(choice);
+  }
+  return node;
+}
+
 /** What the person said; as they typed it, without markup. */
 export class UserRow {
   number = 0;
@@ -96,7 +108,7 @@ export class AnswerRow {
     this.setText(replaces ? text : this.#text + text);
   }
 
-  end(reason, text, reference) {
+  end(reason, text, reference, buttons) {
     this.isFinal = true;
     cancelAnimationFrame(this.#frame);
     this.#frame = 0;
@@ -108,6 +120,7 @@ export class AnswerRow {
     this.reference ??= reference; // only the live end has it
     const ending = this.#ending(reason, this.reference);
     if (ending) this.meta.before(ending);
+    if (buttons?.length) this.meta.before(choices(buttons));
     this.element.removeAttribute("aria-busy");
   }
 

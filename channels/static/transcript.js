@@ -43,10 +43,10 @@ export class Transcript {
   }
 
   /** Takes over what a `welcome` shows; true where it had to start afresh. */
-  welcome({ bot, messages, running, waiting, session }) {
+  welcome({ bot, messages, running, waiting, session, is_fresh }) {
     this.#speaker = bot;
     const isOther = this.#session !== null && this.#session !== session;
-    const isFresh = isOther || this.#isApart(messages);
+    const isFresh = is_fresh || isOther || this.#isApart(messages);
     this.#session = session;
     if (isFresh) this.#clear();
     messages.forEach((message) => this.add(message));
@@ -112,10 +112,10 @@ export class Transcript {
     return this.#answer(run);
   }
 
-  end({ run, reason, text, reference }) {
+  end({ run, reason, text, reference, buttons }) {
     const row = this.begin(run);
     if (reason === "silent") this.#drop(keyOf(run, "assistant"));
-    else row.end(reason, text, reference);
+    else row.end(reason, text, reference, buttons);
   }
 
   setStatus(run, text) {

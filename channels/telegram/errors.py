@@ -22,7 +22,7 @@ from telegram.error import (
 from bot.errors import ChannelError, MarkupRefused, MessageGone, OutcomeUnknown, RateLimited
 
 # Telegram has no codes for these; the texts are those of its server (tdlib/telegram-bot-api), in lower case.
-MARKUP: Final = ("can't parse entities", "can't find end of", "entity_", "unsupported start tag")
+MARKUP: Final = ("entities", "entity")  # cannot be parsed, has an incorrect offset, begins in a symbol
 GONE: Final = (
     "message to edit not found",
     "message to delete not found",
@@ -115,6 +115,8 @@ def _network(error: NetworkError, method: str) -> ChannelError:
     cause = error.__cause__
     if "too many requests" in error.message.lower():
         return RateLimited(f"telegram {method}: asked too often", retry_after=1.0)
+    if "too large" in error.message.lower():
+        return ChannelError(_told(error, method), permanent=True)
     if isinstance(cause, NEVER_SENT):
         return ChannelError(f"telegram {method}: can't be reached ({type(cause).__name__})")
     if isinstance(error, TimedOut):

@@ -80,7 +80,7 @@ class Hearing:
                 log.exception("update not taken", extra={"channel": "telegram", "update": update.update_id})
 
     async def _take(self, update: Update) -> None:
-        message = update.message
+        scope, message = self._known(), update.message
         if message is not None and message.media_group_id is not None:
             await self._albums.add(update)
             return
@@ -88,7 +88,7 @@ class Hearing:
             await self._albums.end(message.chat.id)
             if message.migrate_to_chat_id is not None:
                 await self._chats.move(str(message.chat.id), message.migrate_to_chat_id)
-        await self._hand_over(parse_update(update, self._known()))
+        await self._hand_over(parse_update(update, scope))
 
     async def _take_album(self, updates: tuple[Update, ...]) -> None:
         await self._hand_over(parse_album(updates, self._known()))

@@ -48,6 +48,7 @@ class Hook:
         self._take = take
         self._note = note
         self._check_seconds = check_seconds
+        self._is_set = False  # by this process, and so with our secret
         self.route = Route(self._path, self._serve, methods=["POST"])
 
     async def hear(self) -> None:
@@ -79,8 +80,6 @@ class Hook:
                 url, allowed_updates=ALLOWED_UPDATES, secret_token=self._secret
             )
         self._is_set = True
-
-    _is_set = False  # by this process, and so with our secret
 
     async def _serve(self, request: Request) -> Response:
         given = request.headers.get(HEADER, "")

@@ -5,7 +5,13 @@ from contextlib import asynccontextmanager
 from hashlib import sha256
 from typing import Final
 
-from telegram import InlineKeyboardMarkup, LinkPreviewOptions, MessageEntity, ReplyParameters
+from telegram import (
+    InlineKeyboardMarkup,
+    LinkPreviewOptions,
+    MessageEntity,
+    ReactionTypeEmoji,
+    ReplyParameters,
+)
 from telegram.constants import ReactionEmoji
 
 from bot.errors import ChannelError, MessageGone, StoreError
@@ -100,9 +106,10 @@ class Sending:
 
     async def react(self, address: Address, platform_id: str, emoji: str | None) -> None:
         """Put one reaction on a message, instead of any that we had there."""
-        known = REACTIONS.get(emoji.replace(SELECTOR, ""), emoji) if emoji else []
+        known = REACTIONS.get(emoji.replace(SELECTOR, ""), emoji) if emoji else None
         async with self.calls(address, "setMessageReaction") as chat:
-            await self._bot.set_message_reaction(chat, number_of(platform_id, chat), known)
+            reaction = ReactionTypeEmoji(known) if known is not None else None
+            await self._bot.set_message_reaction(chat, number_of(platform_id, chat), reaction)
 
     @asynccontextmanager
     async def calls(self, address: Address, method: str) -> AsyncIterator[int | str]:

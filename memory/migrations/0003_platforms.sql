@@ -17,3 +17,4 @@ CREATE TABLE overheard (
 );
 
 CREATE INDEX overheard_waiting ON overheard (session, id);
+CREATE INDEX overheard_given ON overheard (run) WHERE run IS NOT NULL;

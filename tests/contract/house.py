@@ -1,6 +1,7 @@
 """The whole bot on a simulated platform, with an agent that a test plays."""
 
-from collections.abc import AsyncIterator, Mapping
+import asyncio
+from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from importlib import import_module
@@ -11,7 +12,7 @@ from bot.app import App
 from bot.backends.base import AgentEvent, DoneEvent, MessageEvent, TurnInput
 from bot.settings import Settings
 from tests.agent.rig import Play, PlayedBackend, echo
-from tests.simulators.platform import Simulator
+from tests.simulators.platform import PATIENCE, Simulator
 
 SIMULATORS = {
     "telegram": "tests.simulators.telegram:TelegramSimulator",
@@ -19,6 +20,7 @@ SIMULATORS = {
     "slack": "tests.simulators.slack:SlackSimulator",
     "feishu": "tests.simulators.feishu:FeishuSimulator",
 }
+LOOK = 0.02  # seconds between two looks at what nobody tells of
 PLATFORMS = tuple(SIMULATORS)
 
 
@@ -74,18 +76,22 @@ async def living(
     section = {simulator.name: changes.pop("channel", {})}
     settings = as_settings(home, simulator.settings, **section, **changes)
     async with App(settings, backend=backend) as app:
-        await simulator_ready(app, simulator)
+        await connected(app)
         yield House(simulator, app, backend)
 
 
-async def simulator_ready(app: App, simulator: Simulator) -> None:
-    """Wait until the bot hears the platform."""
+async def connected(app: App) -> None:
+    """Wait until the bot hears its platforms; an SDK tells nobody when that is, so it is looked at."""
+    async with asyncio.timeout(PATIENCE):
+        while not all(state.is_connected for state in app.platforms.states()):  # noqa: ASYNC110
+            await asyncio.sleep(LOOK)
 
-    def is_connected() -> bool:
-        states = app.platforms.states()
-        return bool(states) and all(state.is_connected for state in states)
 
-    await simulator.until(is_connected)
+async def until(claim: Callable[[], bool]) -> None:
+    """Wait until something about the bot itself is true."""
+    async with asyncio.timeout(PATIENCE):
+        while not claim():  # noqa: ASYNC110
+            await asyncio.sleep(LOOK)
 
 
 def says(*pieces: str) -> Play:

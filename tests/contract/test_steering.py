@@ -60,8 +60,6 @@ async def test_a_button_is_pressed(simulator: Simulator, home: Path) -> None:
 
 
 async def test_an_edited_message_is_known_as_edited(simulator: Simulator, home: Path) -> None:
-    if simulator.name == "feishu":
-        pytest.skip("Feishu tells bots nothing of edits")
     async with living(simulator, home) as house:
         first = await simulator.user_says("ann", "my name is Bob")
         await simulator.said("ann", "echo: my name is Bob")

@@ -9,7 +9,7 @@ import pytest
 from bot.backends.base import AgentEvent, DoneEvent, MessageEvent, TurnInput
 from bot.messages import Attachment
 from tests.agent.rig import Gate
-from tests.contract.house import living, says
+from tests.contract.house import living, says, until
 from tests.simulators.platform import File, Simulator
 
 PNG = b"\x89PNG\r\n\x1a\n" + b"\0" * 64
@@ -70,10 +70,9 @@ async def test_what_was_said_in_the_group_before_is_given_along(simulator: Simul
     if simulator.name == "feishu":
         pytest.skip("Feishu sends a bot nothing of a group but what mentions it")
     async with living(simulator, home) as house:
-        first = await simulator.user_says("team", "lunch at noon", direct=False, user="bob")
-        await simulator.until(lambda: bool(first))
+        await simulator.user_says("team", "lunch at noon", direct=False, user="bob")
         await simulator.user_says("team", "when is lunch?", direct=False, mentions_bot=True)
-        await simulator.until(lambda: bool(house.backend.turns))
+        await until(lambda: bool(house.backend.turns))
 
     assert "lunch at noon" in house.prompts[0]
     assert house.prompts[0].index("lunch at noon") < house.prompts[0].index("when is lunch?")
@@ -105,7 +104,8 @@ async def test_a_thread_is_answered_in_the_thread(simulator: Simulator, home: Pa
         await simulator.until(lambda: bool(simulator.chat("team")))
 
     (answer,) = simulator.chat("team")
-    assert answer.thread == root
+    assert answer.thread is not None
+    assert root.endswith(answer.thread)
 
 
 async def test_a_long_answer_arrives_whole_in_few_messages(simulator: Simulator, home: Path) -> None:
@@ -172,10 +172,11 @@ async def test_nobody_is_pinged_by_what_the_model_says(simulator: Simulator, hom
 async def test_a_file_that_is_sent_is_fetched(simulator: Simulator, home: Path, file: File) -> None:
     async with living(simulator, home) as house:
         await simulator.upload("ann", file, text="look at this")
-        await simulator.until(lambda: bool(house.backend.turns))
+        await until(lambda: bool(house.backend.turns))
 
     prompt = house.prompts[0]
-    assert "look at this" in prompt
+    if simulator.name != "feishu" or file.kind == "image":  # Feishu's files have no caption
+        assert "look at this" in prompt
     path = Path(prompt.partition(") at ")[2].rstrip("]"))
     assert path.is_relative_to(home / "media")
     assert await asyncio.to_thread(path.read_bytes) == file.data

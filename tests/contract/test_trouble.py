@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from tests.agent.rig import Gate
-from tests.contract.house import living, simulator_ready
+from tests.contract.house import connected, living
 from tests.simulators.platform import Fault, Simulator
 
 AT_LEAST_ONCE = "telegram"  # has nothing by which a message could be recognised
@@ -80,7 +80,7 @@ async def test_a_platform_that_dies_and_comes_back_gets_what_it_is_owed(
         await gate.reached()
         async with simulator.away():
             gate.open()
-        await simulator_ready(house.app, simulator)
+        await connected(house.app)
         await simulator.said("ann", "It is done.")
 
     assert simulator.texts("ann") == ["It is done."]

@@ -13,7 +13,6 @@ events through a websocket".
 import json
 import secrets
 import time
-import uuid
 from typing import Any, ClassVar
 
 import aiohttp
@@ -21,6 +20,7 @@ from aiohttp import web
 
 from tests.simulators import feishu_cards as cards
 from tests.simulators.feishu_api import Api, refuse, too_often
+from tests.simulators.feishu_events import mention, message_event, wrap
 from tests.simulators.feishu_push import ACK_SECONDS, Event, Hook, Pushes
 from tests.simulators.feishu_world import APP_ID, APP_SECRET, BOT_ID, BOT_NAME, TENANT, Chat, Post, World
 from tests.simulators.platform import File, Simulator
@@ -182,50 +182,15 @@ class FeishuSimulator(Simulator):
     # --- events
 
     def _send(self, kind: str, event: dict[str, Any], *, is_callback: bool = False) -> None:
-        """Let an event go out; of a version 2.0, as all are that are described now."""
-        identifier = uuid.uuid4().hex
-        scale = 1_000_000 if is_callback else 1_000
-        header = {
-            "event_id": identifier,
-            "event_type": kind,
-            "create_time": str(int(time.time() * scale)),
-            "token": VERIFICATION,
-            "app_id": APP_ID,
-            "tenant_key": TENANT,
-        }
-        body = json.dumps({"schema": "2.0", "header": header, "event": event}, ensure_ascii=False)
-        sent = Event(id=identifier, body=body.encode(), is_callback=is_callback)
+        sent = wrap(kind, event, token=VERIFICATION, is_callback=is_callback)
         if not is_callback:
             self._last = sent
         self.push.add(sent)
 
     def _send_message(self, post: Post, kind: str = "im.message.receive_v1") -> None:
         is_mentioned = any(mention["id"]["open_id"] == BOT_ID for mention in post.mentions)
-        if not (post.chat.is_direct or is_mentioned or self._hears_all):
-            return
-        message = {
-            "message_id": post.id,
-            "create_time": str(int(post.made_at * 1000)),
-            "update_time": str(int((post.changed_at or post.made_at) * 1000)),
-            "chat_id": post.chat.id,
-            "chat_type": "p2p" if post.chat.is_direct else "group",
-            "message_type": post.kind,
-            "content": post.content,
-        }
-        for name, value in (
-            ("root_id", post.root),
-            ("parent_id", post.parent),
-            ("thread_id", post.thread_id),
-        ):
-            if value is not None:
-                message[name] = value
-        sender = {
-            "sender_id": {"open_id": post.sender, "union_id": f"on_{post.sender[3:]}"},
-            "sender_type": "app" if post.is_bot else "user",
-            "tenant_key": TENANT,
-        }
-        mentions = {"mentions": post.mentions} if post.mentions else {}
-        self._send(kind, {"sender": sender, "message": {**message, **mentions}})
+        if post.chat.is_direct or is_mentioned or self._hears_all:
+            self._send(kind, message_event(post))
 
     # --- the people
 
@@ -241,7 +206,7 @@ class FeishuSimulator(Simulator):
         reply_to: str | None = None,
         is_bot: bool = False,
     ) -> str:
-        mentions = [_mention(1, BOT_ID, BOT_NAME)] if mentions_bot else []
+        mentions = [mention(1, BOT_ID, BOT_NAME)] if mentions_bot else []
         said = f"@_user_1 {text}" if mentions_bot else text
         post = self._say(
             self.world.chat(chat, is_direct=direct),
@@ -267,7 +232,7 @@ class FeishuSimulator(Simulator):
     ) -> str:
         """Say something of any kind; those who are mentioned have the keys `@_user_1` and on."""
         named = [
-            _mention(number, self.world.person(name), name) for number, name in enumerate(mentions, start=1)
+            mention(number, self.world.person(name), name) for number, name in enumerate(mentions, start=1)
         ]
         place = self.world.chat(chat, is_direct=direct)
         post = self._say(place, "ann", kind, content, mentions=named)
@@ -370,7 +335,3 @@ class FeishuSimulator(Simulator):
     def typing(self, chat: str) -> int:
         """Feishu does not show that a bot is writing."""
         return 0
-
-
-def _mention(number: int, person: str, name: str) -> dict[str, Any]:
-    return {"key": f"@_user_{number}", "id": {"open_id": person}, "name": name, "tenant_key": TENANT}

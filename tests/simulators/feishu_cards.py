@@ -139,7 +139,7 @@ def _element_text(element: dict[str, Any]) -> str:
         case "table":
             names = [column["name"] for column in element["columns"]]
             head = [str(column.get("display_name", "")) for column in element["columns"]]
-            rows = [[markdown_text(str(row.get(name, ""))) for name in names] for row in element["rows"]]
+            rows = [[str(row.get(name, "")) for name in names] for row in element["rows"]]
             return "\n".join(" | ".join(row) for row in [head, *rows])
         case _:
             return ""

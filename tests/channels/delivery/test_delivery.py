@@ -133,7 +133,7 @@ async def test_a_higher_attempt_takes_the_place_of_a_lower_one(setup: Setup) -> 
     message = await setup.asked()
     async with setup.delivering():
         setup.say(message, "old ")
-        await setup.platform.until(lambda: setup.platform.texts() == ["old "])
+        await setup.platform.until(lambda: setup.platform.texts() == ["old"])
         setup.bus.send(chunk_of(message, "new", attempt=2))
         await setup.platform.until(lambda: setup.platform.texts() == ["new"])
 

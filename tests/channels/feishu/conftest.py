@@ -62,6 +62,7 @@ class Bot:
     """An adapter with its surroundings."""
 
     adapter: FeishuAdapter
+    adapter_settings: FeishuSettings
     intake: Collector
     state: Memory
 
@@ -80,7 +81,7 @@ def made(simulator: FeishuSimulator, state: Memory, *, account: str = "default",
     section = FeishuSettings.model_validate({**given, **changes})
     intake = Collector(simulator)
     setup = Setup(account=account, settings=section, intake=intake, state=state)
-    return Bot(FeishuAdapter(setup), intake, state)
+    return Bot(FeishuAdapter(setup), section, intake, state)
 
 
 @pytest.fixture
@@ -98,9 +99,7 @@ async def hearing(
     count = len(simulator.push.sockets)
     running = asyncio.create_task(bot.adapter.run(), name="run")
     try:
-        if bot.adapter.routes:
-            await simulator.until(lambda: bot.adapter.liveness.is_connected or running.done())
-        else:
+        if not bot.adapter.routes:
             await simulator.until(lambda: len(simulator.push.sockets) > count or running.done())
         if running.done():
             running.result()

@@ -89,6 +89,7 @@ async def test_every_error_of_the_sdk_has_a_counterpart() -> None:
         (230025, MarkupRefused),
         (230049, OutcomeUnknown),
         (300309, errors.StreamClosed),
+        (300317, errors.OutOfOrder),
         (99991663, errors.StaleToken),
         (230013, ChannelError),
     ],
@@ -109,6 +110,7 @@ def test_no_code_means_two_things() -> None:
         errors.GONE,
         errors.MARKUP,
         errors.CLOSED_STREAM,
+        errors.BEHIND,
         errors.PERMANENT,
     )
 

@@ -70,7 +70,7 @@ async def test_an_image_with_a_caption_is_one_message(bot: Bot, simulator: Feish
 
 
 @pytest.mark.parametrize(
-    ("mime", "max_bytes", "cause"), [("text/html", 1_000, "no file"), ("image/png", 5, "more than")]
+    ("mime", "max_bytes", "cause"), [("text/html", 1_000, "in place of"), ("image/png", 5, "more than")]
 )
 async def test_what_is_no_file_or_too_long_is_permanent_and_leaves_nothing(
     bot: Bot, simulator: FeishuSimulator, tmp_path: Path, mime: str, max_bytes: int, cause: str

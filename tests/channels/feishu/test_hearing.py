@@ -105,6 +105,16 @@ async def test_a_message_that_was_not_confirmed_in_time_is_the_same_when_it_come
         assert {message.platform_id for message, _ in bot.intake.taken} == {said}
 
 
+async def test_an_event_that_is_sent_once_more_is_the_same(bot: Bot, simulator: FeishuSimulator) -> None:
+    await simulator.user_says("ann", "once")
+    await bot.intake.heard()
+    await simulator.redeliver()
+    await bot.intake.heard(2)
+
+    first, second = (message for message, _ in bot.intake.taken)
+    assert first.dedupe_key == second.dedupe_key
+
+
 async def test_a_message_in_several_frames_is_put_together(bot: Bot, simulator: FeishuSimulator) -> None:
     text = "long " * 8_000
     await simulator.user_says("ann", text)

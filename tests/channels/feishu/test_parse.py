@@ -1,6 +1,7 @@
 """Feishu's events as inbound messages, without a connection."""
 
 import json
+from contextlib import suppress
 from typing import Any
 
 import msgspec
@@ -155,15 +156,11 @@ JSON = st.recursive(
     ),
 )
 def test_what_is_not_of_the_form_is_said_to_be_so(kind: str, body: dict[str, Any]) -> None:
-    try:
+    with suppress(msgspec.DecodeError):
         parse_event(read_event(event(kind, body)), SCOPE)
-    except msgspec.DecodeError as error:
-        assert str(error)
 
 
 @given(data=st.binary(max_size=64))
 def test_any_bytes_are_read_or_refused(data: bytes) -> None:
-    try:
+    with suppress(msgspec.DecodeError, UnicodeDecodeError):
         read_event(data)
-    except (msgspec.DecodeError, UnicodeDecodeError) as error:
-        assert str(error)

@@ -1,5 +1,6 @@
 """What people on Feishu see of what the bot says."""
 
+import asyncio
 import json
 
 import pytest
@@ -7,11 +8,10 @@ import pytest
 from bot.errors import ChannelError, MarkupRefused, MessageGone, OutcomeUnknown, RateLimited
 from bot.messages import Button
 from channels.base import Content
+from channels.feishu.sending import request_id
 from tests.channels.feishu.conftest import Bot, Memory, made
 from tests.simulators.feishu import FeishuSimulator
 from tests.simulators.platform import Fault
-
-GROWING = {"is_final": False}
 
 
 async def test_a_whole_answer_is_one_message(poster: Bot, simulator: FeishuSimulator) -> None:
@@ -44,7 +44,7 @@ async def test_a_growing_answer_goes_on_in_the_next_process(simulator: FeishuSim
     before = made(simulator, state)
     address = before.address()
     posted = await before.adapter.post(address, Content(text="One", is_final=False), key="one")
-    for number in range(9):
+    for number in range(5):
         await before.adapter.edit(address, posted, Content(text=f"One {number}", is_final=False))
     await before.adapter.aclose()
 
@@ -219,13 +219,17 @@ async def test_changing_a_message_that_was_taken_back_says_that_it_is_gone(
         await poster.adapter.edit(poster.address(), posted, Content(text="Two"))
 
 
+def fits(text: str, bot: Bot, limit: int) -> int:
+    """How much a text takes, where that is not too much."""
+    size = bot.adapter.measure(text)
+    return size if size <= limit else 0
+
+
 async def test_the_most_that_fits_by_measure_is_taken(poster: Bot, simulator: FeishuSimulator) -> None:
     address = poster.address()
     limit = poster.adapter.capabilities_in(address).max_size
     word = 'say "你好" \\ and so on\n'
-    text = word * 200
-    while poster.adapter.measure(text + word) <= limit:
-        text += word
+    text = max((word * count for count in range(100, 1_000, 20)), key=lambda one: fits(one, poster, limit))
     buttons = tuple(Button(label=f"Button {number}", value="v" * 60) for number in range(10))
 
     posted = await poster.adapter.post(address, Content(text=text, is_final=False), key="one")
@@ -331,3 +335,24 @@ async def test_an_emoji_without_a_name_is_permanent(poster: Bot) -> None:
         await poster.adapter.react(poster.address(), "om_1", "\N{AUBERGINE}")
 
     assert caught.value.permanent
+
+
+async def test_a_card_that_feishu_would_recognise_no_more_is_made_anew(simulator: FeishuSimulator) -> None:
+    bot = made(simulator, Memory({"card-slot:0": f"{request_id('one')} 7000000000000000009|1000"}))
+    await bot.adapter.post(bot.address(), Content(text="Fresh", is_final=False), key="one")
+    await bot.adapter.aclose()
+
+    assert simulator.texts("ann") == ["Fresh"]
+
+
+async def test_posts_at_once_keep_their_cards_apart(simulator: FeishuSimulator) -> None:
+    state = Memory()
+    bot = made(simulator, state)
+    chats = [bot.address(f"chat {number}") for number in range(6)]
+    posted = await asyncio.gather(
+        *(bot.adapter.post(chat, Content(text=chat.chat, is_final=False), key=chat.chat) for chat in chats)
+    )
+    await bot.adapter.aclose()
+
+    assert len(state.values) == len(set(posted)) == 6
+    assert {shown.text for shown in simulator.messages.values()} == {chat.chat for chat in chats}

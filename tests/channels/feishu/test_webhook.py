@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+import socket
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
@@ -11,12 +12,26 @@ import uvicorn
 from starlette.applications import Starlette
 
 from bot.errors import ConfigError
+from bot.messages import Button
+from channels.base import Content
 from channels.feishu.webhook import Gate, NotTheirs
 from tests.channels.feishu.conftest import Bot, Memory, hearing, made
 from tests.simulators.feishu import VERIFICATION, FeishuSimulator
 from tests.simulators.feishu_push import encrypt, sign
 
 KEY = "a key for the test"
+
+
+class Server(uvicorn.Server):
+    """A server that says when it serves."""
+
+    def __init__(self, config: uvicorn.Config) -> None:
+        super().__init__(config)
+        self.ready = asyncio.Event()
+
+    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+        await super().startup(sockets)
+        self.ready.set()
 
 
 @asynccontextmanager
@@ -26,10 +41,10 @@ async def served(simulator: FeishuSimulator, *, encrypt_key: str | None = None) 
         simulator, mode="webhook", verification_token=VERIFICATION, encrypt_key=encrypt_key
     ) as bot:
         app = Starlette(routes=list(bot.adapter.routes))
-        server = uvicorn.Server(uvicorn.Config(app, port=0, log_config=None, lifespan="off"))
+        server = Server(uvicorn.Config(app, port=0, log_config=None, lifespan="off"))
         serving = asyncio.create_task(server.serve())
-        while not server.started:
-            await asyncio.sleep(0)
+        async with asyncio.timeout(10):
+            await server.ready.wait()
         port = server.servers[0].sockets[0].getsockname()[1]
         simulator.use_hook(f"http://127.0.0.1:{port}", encrypt_key=encrypt_key)
         try:
@@ -112,12 +127,7 @@ def test_what_feishu_has_not_sent_stays_out(body: bytes, signed_with: str) -> No
 
 
 async def test_a_press_is_answered_in_the_response(simulator: FeishuSimulator) -> None:
-    from_before = made(simulator, Memory())
-    await from_before.adapter.aclose()
     async with served(simulator) as bot:
-        from bot.messages import Button
-        from channels.base import Content
-
         content = Content(text="May I?", buttons=(Button(label="Yes", value="yes"),))
         posted = await bot.adapter.post(bot.address(), content, key="one")
         await simulator.click(posted, "Yes")
