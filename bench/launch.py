@@ -5,7 +5,7 @@ import os
 import subprocess
 import sys
 import time
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator, Iterator, Mapping
 from contextlib import asynccontextmanager, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -52,10 +52,14 @@ def room() -> Iterator[Path]:
 
 
 @contextmanager
-def started_bot(home: Path, base_url: str) -> Iterator[Started]:
-    """`python -m bot` with the page and without chat SDKs, from exec until it says where it listens."""
+def started_bot(home: Path, base_url: str, channels: Mapping[str, str] | None = None) -> Iterator[Started]:
+    """`python -m bot` with the page, from exec until it says where it listens.
+
+    Args:
+        channels: Settings that switch on platforms; without them no chat SDK is loaded.
+    """
     home.mkdir(parents=True)
-    settings = {"BOT_HOME": str(home), "BOT_OPENAI__BASE_URL": base_url}
+    settings = {"BOT_HOME": str(home), "BOT_OPENAI__BASE_URL": base_url, **(channels or {})}
     began = time.perf_counter()
     process = subprocess.Popen(
         (sys.executable, "-m", "bot", "run", "--port", "0"),

@@ -24,6 +24,8 @@ BENCHMARKS = {
     "bus": "bench.rows.bus",
     "growth": "bench.rows.growth",
     "kill": "bench.rows.kill",
+    "platforms": "bench.rows.platforms",
+    "channels": "bench.rows.channels",
 }
 SECONDS = 170.0  # the most that one benchmark may take
 

@@ -1,4 +1,4 @@
-"""The command line: `python -m bot [run | chat | doctor | journal | backup | restore | model]`."""
+"""The command line: `python -m bot [run | chat | simulate | doctor | journal | backup | restore | model]`."""
 
 import sys
 from importlib import import_module
@@ -61,6 +61,20 @@ def chat(
 ) -> None:
     """Talk to the bot in this terminal: to the one that runs, or to one started for the occasion."""
     _do("serve:chat", sys.stdin.isatty() and sys.stdout.isatty() and not plain)
+
+
+@app.command()
+def simulate(
+    port: Annotated[int, typer.Option(help="Port of the page; 0 takes a free one.", min=0, max=65535)] = 8790,
+    home: Annotated[
+        Path | None, typer.Option(help="A new directory for the data; default: gone at the end.")
+    ] = None,
+    platforms: Annotated[
+        str, typer.Option(help="Which to simulate, separated by commas.")
+    ] = "telegram,discord,slack,feishu",
+) -> None:
+    """Try the bot on four simulated platforms, without an account; needs a checkout of the source."""
+    _do("simulate:simulate", port, home, platforms)
 
 
 @app.command()

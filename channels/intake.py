@@ -22,6 +22,7 @@ LOOP_SILENCE: Final = 60.0
 MAX_PAIRS: Final = 1_000
 MAX_CHATS: Final = 1_000
 LAST: Final = 6  # messages of a chat that are remembered for who said them
+FIRST_UNSPACED: Final = 0x2E80  # the scripts of East Asia begin here; they put no spaces between words
 Clock: TypeAlias = Callable[[], float]
 
 
@@ -115,7 +116,8 @@ class Intake:
     async def take(self, message: InboundMessage, *, is_addressed: bool) -> None:
         """See the protocol."""
         if message.kind in (Kind.EDIT, Kind.DELETE):
-            await self._bus.publish(message)
+            if self._settings.allow_bots or not message.sender.is_bot:  # nothing is kept of other bots
+                await self._bus.publish(message)
             return
         if message.sender.is_bot and not self._hears_bot(message):
             return
@@ -144,7 +146,13 @@ class Intake:
     def _is_called(self, text: str) -> bool:
         """Whether a text calls the bot by its name, at its beginning or its end."""
         for name in self._names():
-            word = re.escape(name)
-            if re.search(rf"^\W*{word}\b|\b{word}\W*$", text, re.IGNORECASE):
+            begin, word, end = _border(name[0]), re.escape(name), _border(name[-1])
+            if re.search(rf"^\W*{word}{end}|{begin}{word}\W*$", text, re.IGNORECASE):
                 return True
         return False
+
+
+def _border(sign: str) -> str:
+    """What matches where a name begins or ends: scripts without spaces, and signs, have no border of words."""
+    is_spaced = sign.isalnum() and ord(sign) < FIRST_UNSPACED
+    return r"\b" if is_spaced else ""

@@ -12,8 +12,12 @@ from typer.main import get_command
 
 from bench.report import cells
 from bench.results import Result
+from bot.app import App
 from bot.cli import app
+from bot.commands.help import document
 from bot.settings import env_example, walk_settings
+from channels.registry import ADAPTERS
+from tests.bots import settings_for
 
 ROOT = Path(__file__).parent.parent
 README = (ROOT / "README.md").read_text("utf-8")
@@ -37,6 +41,7 @@ def test_every_setting_that_a_document_names_exists() -> None:
     known = {variable for variable, *_ in walk_settings()}
     for document in DOCUMENTS:
         named = set(re.findall(r"`?\b(BOT_[A-Z0-9_]+[A-Z0-9])\b", document.read_text("utf-8")))
+        named = {re.sub("__ACCOUNTS__[A-Z]+__", "__ACCOUNTS__<NAME>__", name) for name in named}
         planned = {"BOT_DATABASE_URL", "BOT_BUS_URL"}  # docs/decisions.md says that they are not there yet
         assert named - known - planned == set(), document.name
 
@@ -89,6 +94,17 @@ def test_the_python_example_of_the_readme_passes_the_type_checker(tmp_path: Path
     assert checked.returncode == 0, checked.stdout
 
 
+async def test_the_document_of_the_commands_is_generated_from_them(tmp_path: Path) -> None:
+    async with App(settings_for(tmp_path), has_web=False) as running:
+        assert (ROOT / "docs" / "commands.md").read_text("utf-8") == document(running.commands.specs)
+
+
+def test_the_readme_has_every_platform() -> None:
+    table = README[README.index("| channel |") : README.index("## What it promises")]
+
+    assert [name for name in ADAPTERS if name.capitalize() not in table] == []
+
+
 def test_the_change_log_keeps_an_unreleased_part() -> None:
     assert "## Unreleased" in (ROOT / "CHANGELOG.md").read_text("utf-8")
 
@@ -100,9 +116,10 @@ def test_every_extra_that_a_document_names_exists() -> None:
             assert set(named.split(",")) <= set(extras), document.name
 
 
-def test_the_table_of_the_readme_shows_what_was_measured() -> None:
+def test_the_table_of_performance_shows_what_was_measured() -> None:
     results = msgspec.json.decode((ROOT / "bench" / "results.json").read_bytes(), type=list[Result])
 
-    missing = [result.name for result in results if f"| {' | '.join(cells(result))} |" not in README]
+    shown = (ROOT / "docs" / "performance.md").read_text("utf-8")
+    missing = [result.name for result in results if f"| {' | '.join(cells(result))} |" not in shown]
     assert missing == []
     assert {True} <= {result.met for result in results}

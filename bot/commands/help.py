@@ -5,6 +5,19 @@ from collections.abc import Sequence
 from bot.commands.parsing import usage
 from bot.commands.spec import CommandSpec
 
+INTRODUCTION = """\
+# Commands
+
+A command works as `/x`, `!x` and `/x@bot` on every channel, and from the menu of those that have one. It never
+waits for an answer that is being written. What destroys asks first. An unknown command is answered with the
+nearest one.
+"""
+ADMINS = """\
+Admins are those in `BOT_ADMINS` (`telegram:42,discord:7`), the owner at the page and the terminal, Discord's
+administrators in their guild, and with `BOT_SLACK__TRUST_ADMINS=true` those of the workspace. What concerns the
+whole bot (`reload`, `restart`, `broadcast`, `journal`) is for those in `BOT_ADMINS` and the owner alone. A direct
+message makes nobody an admin. Changes last over a restart, are shown by `python -m bot doctor`, and are audited.
+"""
 MORE = "`/help <command>` tells more about one. `!` works in place of `/`."
 
 
@@ -31,3 +44,19 @@ def _explain(spec: CommandSpec) -> list[str]:
 
 def _line(spec: CommandSpec) -> str:
     return f"- `{usage(spec)}`: {spec.help}"
+
+
+def document(specs: Sequence[CommandSpec]) -> str:
+    """`docs/commands.md`."""
+    everybody = [spec for spec in specs if not spec.is_admin]
+    admins = [spec for spec in specs if spec.is_admin]
+    parts = [INTRODUCTION, _table(everybody), "## For admins\n", ADMINS, _table(admins)]
+    return "\n".join(parts)
+
+
+def _table(specs: Sequence[CommandSpec]) -> str:
+    lines = ["| command | does | in menus |", "|---|---|---|"]
+    for spec in specs:
+        typed = usage(spec).replace("|", "\\|")
+        lines.append(f"| `{typed}` | {spec.help} | {f'`/{spec.native}`' if spec.native else ''} |")
+    return "\n".join(lines) + "\n"

@@ -15,27 +15,39 @@ Sleep: TypeAlias = Callable[[float], Awaitable[None]]
 Clock: TypeAlias = Callable[[], float]
 
 MARGIN = 1.01  # a platform's clock may run faster than ours
+JITTER = 0.05  # seconds by which calls of different chats may overtake each other on their way
+GROWTH_SHARE = 0.9  # of what an account may do; the rest is for last words
 SLACK = 1e-9  # what floats lose
 
 
 class _Window:
     """The newest calls under one rate."""
 
-    __slots__ = ("_calls", "_seconds")
+    __slots__ = ("_calls", "_growth", "_seconds", "_spacing")
 
     def __init__(self, rate: Rate) -> None:
         self._calls: deque[float] = deque(maxlen=rate.calls)
-        self._seconds = rate.seconds * MARGIN
+        is_shared = rate.scope == "account"
+        self._seconds = rate.seconds * MARGIN + (JITTER if is_shared else 0.0)
+        share = GROWTH_SHARE if is_shared else 1.0
+        self._spacing = self._seconds / (rate.calls * share)
+        self._growth = float("-inf")
 
-    def ready_at(self) -> float:
-        return self._calls[0] + self._seconds if len(self._calls) == self._calls.maxlen else float("-inf")
+    def ready_at(self, *, is_growth: bool) -> float:
+        """When there is room for one more call."""
+        ready = self._calls[0] + self._seconds if len(self._calls) == self._calls.maxlen else float("-inf")
+        return max(ready, self._growth + self._spacing) if is_growth else ready
 
-    def note(self, now: float) -> None:
+    def note(self, now: float, *, is_growth: bool) -> None:
         self._calls.append(now)
+        if is_growth:
+            self._growth = now
 
     def settle(self, began: float, now: float) -> None:
         if self._calls and self._calls[-1] == began:
             self._calls[-1] = now
+        if self._growth == began:
+            self._growth = now
 
     def is_idle(self, now: float) -> bool:
         return not self._calls or self._calls[-1] + self._seconds <= now
@@ -51,35 +63,34 @@ class Budget:
     def __init__(self, clock: Clock) -> None:
         self._clock = clock
         self._windows: dict[Rate, _Window] = {}
-        self._last_growth = float("-inf")
         self._last_call = float("-inf")
         self.held_until = float("-inf")
 
     def ready_at(self, rates: Iterable[Rate], *, is_growth: bool) -> float:
-        """When the next call is allowed; growth is spread evenly, the last word may use what is left."""
+        """When the next call is allowed.
+
+        Growth is spread evenly over the time, and leaves a part of what the account may do to last words; a
+        last word may use whatever is left.
+        """
         ready = self.held_until
         for rate in rates:
             if (window := self._windows.get(rate)) is not None:
-                ready = max(ready, window.ready_at())
-            if is_growth and rate.scope != "account":
-                ready = max(ready, self._last_growth + rate.seconds / rate.calls * MARGIN)
+                ready = max(ready, window.ready_at(is_growth=is_growth))
         return ready
 
     def spend(self, rates: Iterable[Rate], *, is_growth: bool) -> None:
         """Count a call."""
         now = self._last_call = self._clock()
         for rate in rates:
-            self._windows.setdefault(rate, _Window(rate)).note(now)
-        if is_growth:
-            self._last_growth = now
+            if rate not in self._windows:
+                self._windows[rate] = _Window(rate)
+            self._windows[rate].note(now, is_growth=is_growth)
 
     def settle(self) -> None:
         """The last call has been answered: the platform counted it no later than now."""
         now = self._clock()
         for window in self._windows.values():
             window.settle(self._last_call, now)
-        if self._last_growth == self._last_call:
-            self._last_growth = now
         self._last_call = now
 
     def hold(self, seconds: float) -> None:

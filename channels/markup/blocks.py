@@ -2,9 +2,11 @@
 
 import re
 
-from channels.markup.splitting import Piece, open_fence, split_markdown
+from channels.markup.fences import code_spans, open_fence
+from channels.markup.places import inside
+from channels.markup.splitting import Piece, split_markdown
 
-PARAGRAPH = re.compile(r"\n[ \t]*\n+")
+PARAGRAPH = re.compile(r"\n[ \t]*\n\s*")
 WHOLE = re.compile(r"[.!?…。！？][\"')\]]*(?:\s|$)|\s")
 
 
@@ -19,20 +21,31 @@ def next_block(
         is_idle: Nothing more has come for a while: what is there is a block, up to its last whole word.
     """
     rest = text[start:]
+    code = code_spans(rest, fence, is_cut=True)
     for found in PARAGRAPH.finditer(rest, min_chars):
-        if found.end() > max_chars:
+        if found.start() > max_chars:
             break
-        if not open_fence(rest[: found.end()], fence):
-            return Piece(text=(fence + rest[: found.start()]).strip("\n"), end=start + found.end())
+        is_in_code = any(span.begin < found.start() < span.end for span in code)
+        if not is_in_code and rest[: found.start()].strip():
+            block = _ready(text, start, start + found.end(), fence)
+            if len(block.text) <= max_chars:
+                return block
     if len(rest) > max_chars:
-        return split_markdown(text, max_chars, start=start, fence=fence)[0]
-    return _what_is_there(rest, start, fence) if is_idle else None
+        first, *others = split_markdown(text[: start + 2 * max_chars], max_chars, start=start, fence=fence)
+        return first if others else None
+    return _what_is_there(text, start, fence) if is_idle else None
 
 
-def _what_is_there(rest: str, start: int, fence: str) -> Piece | None:
+def _ready(text: str, start: int, end: int, fence: str) -> Piece:
+    """What stands before a place outside of code."""
+    [block] = split_markdown(text[:end], end - start + 256, start=start, fence=fence)
+    return block
+
+
+def _what_is_there(text: str, start: int, fence: str) -> Piece | None:
+    rest = text[start:]
     if open_fence(rest, fence):
         return None
-    ends = [found.end() for found in WHOLE.finditer(rest)]
-    if not ends or not rest[: ends[-1]].strip():
-        return None
-    return Piece(text=(fence + rest[: ends[-1]]).strip(), end=start + ends[-1])
+    ends = [start + found.end() for found in WHOLE.finditer(rest)]
+    end = next((place for place in reversed(ends) if inside(text, start, place) is None), start)
+    return _ready(text, start, end, fence) if text[start:end].strip() else None

@@ -2,39 +2,35 @@
 
 import re
 from functools import partial
+from typing import Final
 
 from channels.markup.tree import parse
-from channels.markup.writer import Marks, quoted, without_fences, write
+from channels.markup.writer import Marks, around_links, without_fences, write
 
-BARE_LINK = re.compile(r"(?<![<(\[])\bhttps?://[^\s<>)\]]+")
-DEEPEST_HEADING = 3
-ESCAPED = re.compile(r"([\\*_~`|])")
-STYLES = {"strong": "**", "em": "*", "s": "~~"}
-LINE_MARKS = re.compile(r"^(#{1,3} |> |- |\d+\. )", re.MULTILINE)
+DEEPEST_HEADING: Final = 3
+# What Discord shows as it is remains so: an underscore or a bar between letters, one tilde.
+ESCAPED: Final = re.compile(r"\\|\*|`|(?<![^\W_])_|_(?![^\W_])|~(?=~)|(?<=~)~|\|(?=\|)|(?<=\|)\||\](?=\()")
+BRACKET: Final = re.compile(r"(?<!\\)[\[\]]")
+LINE_START: Final = re.compile(r"( *)(?=#{1,3} |-# |>>> |> |- )")
+STYLES: Final = {"strong": "**", "em": "*", "s": "~~"}
 
 
 def _escape(text: str, *, link_previews: bool) -> str:
     """Let plain words be plain; addresses stay whole, and in angle brackets where previews are off."""
-    parts, last = [], 0
-    for found in BARE_LINK.finditer(text):
-        parts.append(ESCAPED.sub(r"\\\1", text[last : found.start()]))
-        parts.append(found[0] if link_previews else f"<{found[0]}>")
-        last = found.end()
-    parts.append(ESCAPED.sub(r"\\\1", text[last:]))
-    return "".join(parts)
-
-
-def _style(style: str, text: str) -> str:
-    mark = STYLES[style]
-    return f"{mark}{text}{mark}"
+    return around_links(text, lambda words: ESCAPED.sub(r"\\\g<0>", words), str if link_previews else "<{}>".format)
 
 
 def _link(url: str, text: str, *, link_previews: bool) -> str:
+    """A link with words of its own; Discord shows no link whose words are an address themselves."""
     if not url.startswith(("http://", "https://")):
         return text
+    target = url if link_previews else f"<{url}>"
     if text.strip("<>") == url:
-        return url if link_previews else f"<{url}>"
-    return f"[{text}]({url})" if link_previews else f"[{text}](<{url}>)"
+        return target
+    if "://" in text:
+        return f"{text} ({target})"
+    words = BRACKET.sub(r"\\\g<0>", text)
+    return f"[{words}]({target})"
 
 
 def _code_span(text: str) -> str:
@@ -42,29 +38,32 @@ def _code_span(text: str) -> str:
 
 
 def _code(text: str, language: str) -> str:
-    return f"```{language}\n{without_fences(text)}\n```"
+    return f"```{language.replace('`', '')}\n{without_fences(text)}\n```"
 
 
 def _heading(level: int, text: str) -> str:
+    if not text.strip():
+        return ""
     return f"{'#' * level} {text}" if level <= DEEPEST_HEADING else f"**{text}**"
+
+
+def _guard(line: str) -> str:
+    """A line of words that would be taken for a title, a quote or an item."""
+    return LINE_START.sub(r"\1\\", line, count=1) if LINE_START.match(line) else line
 
 
 def _marks(*, link_previews: bool) -> Marks:
     return Marks(
         escape=partial(_escape, link_previews=link_previews),
-        style=_style,
+        style=lambda style, text: f"{STYLES[style]}{text}{STYLES[style]}",
         link=partial(_link, link_previews=link_previews),
         code_span=_code_span,
         code=_code,
         heading=_heading,
-        quote=lambda text: quoted(LINE_MARKS.sub(_unquote, text)),
+        guard=_guard,
+        nests_quotes=False,
         bullet="- ",
     )
-
-
-def _unquote(found: re.Match[str]) -> str:
-    """Discord knows no quotes within quotes."""
-    return "" if found[0] == "> " else found[0]
 
 
 PREVIEWS, NO_PREVIEWS = _marks(link_previews=True), _marks(link_previews=False)

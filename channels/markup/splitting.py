@@ -1,15 +1,16 @@
 """Cuts Markdown into messages that a platform takes."""
 
 import re
-import unicodedata
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 
 from bot.messages import Frozen
+from channels.markup.fences import behind_closing, closing, code_spans, dedented, open_fence, without_partial
+from channels.markup.places import places
 
-FENCE_LINE = re.compile(r"^ {0,3}(?P<marks>`{3,}(?=[^`\n]*$)|~{3,})(?P<info>[^\n]*)$", re.MULTILINE)
-SENTENCE_END = re.compile(r"[.!?…](?:[\"')\]]*)\s+|[。！？]")
-JOINERS = frozenset("\u200d\ufe0e\ufe0f")
 REACH = 2  # times the limit that are looked at; markup may take more than what is measured
+SECANTS = 6  # guesses at how much fits, before the rest is halved
+BLANK = re.compile(r"\s*\n|\s{64,}")  # so that no piece is nothing but space
+INDENT = re.compile(r" +(?=\S)")
 
 
 class Piece(Frozen, frozen=True, kw_only=True):
@@ -31,7 +32,8 @@ def split_markdown(
 ) -> list[Piece]:
     """Cut a text from `start` on into pieces whose `measure` is at most `limit`.
 
-    What was cut once is cut there for every longer text. Blank lines at a cut are left out of the pieces.
+    What was cut once is cut there for every longer text, as long as more text never measures less. Blank
+    lines at a cut are left out of the pieces; code that is still open is closed in each of them.
 
     Args:
         fence: The opening line of the code fence in which `start` lies.
@@ -40,116 +42,108 @@ def split_markdown(
         ValueError: The limit leaves no room for a character.
     """
     pieces: list[Piece] = []
+    last = len(text.rstrip())
     while True:
-        whole = _piece(text, start, len(text), fence, is_last=True)
-        if len(text) - start <= REACH * limit and measure(whole.text) <= limit:
-            return [*pieces, whole]
+        start, fence = _beginning(text, start, fence)
+        if last - start <= REACH * limit:
+            whole = _whole(text, start, fence)
+            if measure(whole.text) <= limit:
+                return [*pieces, whole]
         piece = _cut(text, start, limit, measure, fence)
         pieces.append(piece)
         start, fence = piece.end, piece.fence
 
 
+def _beginning(text: str, start: int, fence: str) -> tuple[int, str]:
+    """Where a piece has something to show: behind blank lines, and behind the end of code that was shown."""
+    if fence and (behind := behind_closing(text, start, fence)) is not None:
+        start, fence = behind, ""
+    if not fence and (blank := BLANK.match(text, start)) is not None:
+        start = blank.end()
+    return start, fence
+
+
 def _cut(text: str, start: int, limit: int, measure: Callable[[str], int], fence: str) -> Piece:
     """The first piece of a text that does not fit as a whole."""
-    low, high = start, min(len(text), start + REACH * limit)
-    while low < high:  # the longest beginning that fits
-        middle = (low + high + 1) // 2
-        if measure(_piece(text, start, middle, fence).text) <= limit:
-            low = middle
-        else:
-            high = middle - 1
-    for end in _places(text, start, low, fence):
+    reach = _reach(text, start, limit, measure, fence)
+    for end in places(text, start, reach, fence):
         piece = _piece(text, start, end, fence)
-        if measure(piece.text) <= limit:  # a shorter one may measure more: its fence has to be closed
+        if piece.text and measure(piece.text) <= limit:  # a shorter one may measure more: its fence is closed
             return piece
     raise ValueError(f"a limit of {limit} leaves no room for a character")
 
 
-def _piece(text: str, start: int, end: int, fence: str, *, is_last: bool = False) -> Piece:
+def _reach(text: str, start: int, limit: int, measure: Callable[[str], int], fence: str) -> int:
+    """Up to where a text fits, nearly; looked for at places that do not depend on the text's length."""
+    low, high, guess = start, start + REACH * limit, start + limit
+    steps = 0
+    while low < high:
+        steps += 1
+        size = measure(_piece(text, start, guess, fence).text) if guess <= len(text) else limit + 1
+        if size > limit:
+            high = guess - 1
+        else:
+            low = guess
+            if limit - size <= limit // 100:
+                break
+        guess = (low + high + 1) // 2
+        if low > start and size <= limit and steps <= SECANTS:
+            guess = min(high, low + max(1, (limit - size) * (low - start) // max(1, size)))
+    return low
+
+
+def _piece(text: str, start: int, end: int, fence: str) -> Piece:
+    """A piece that others follow."""
+    is_cut = end < len(text) and text[end] != "\n"
     source = text[start:end]
-    still_open = open_fence(source, fence)
-    body = source.strip("\n").rstrip() if not fence else source.removesuffix("\n")
-    closing = ""
-    if still_open and not is_last:
-        closing = "\n" + _closing(still_open)
-    return Piece(text=fence + body + closing, end=end, fence=still_open)
+    still_open = open_fence(source, fence, is_cut=is_cut)
+    shown = _shown(source, fence, still_open, is_first=start == 0)
+    if still_open and (behind := behind_closing(text, end, still_open)) is not None:
+        end, still_open = behind, ""
+    return Piece(text=shown, end=end, fence=still_open)
 
 
-def open_fence(source: str, fence: str = "") -> str:
-    """The opening line of the code fence that is open at the end of a text, itself begun inside `fence`."""
-    for line in FENCE_LINE.finditer(source):
-        if not fence:
-            if line.end() < len(source):  # the line is complete
-                fence = line[0] + "\n"
-        elif _closes(line, fence):
-            fence = ""
-    return fence
+def _whole(text: str, start: int, fence: str) -> Piece:
+    """The last piece; the line that ends its code may have come in part."""
+    source = text[start:]
+    still_open = open_fence(source, fence, is_cut=True)
+    if still_open:
+        source = without_partial(source, still_open)
+    shown = _shown(source, fence, still_open, is_first=start == 0)
+    return Piece(text=shown, end=len(text), fence=open_fence(text[start:], fence))
 
 
-def _closes(line: re.Match[str], fence: str) -> bool:
-    opening = FENCE_LINE.match(fence)
-    marks = opening["marks"] if opening else "```"
-    return line["marks"].startswith(marks) and not line["info"].strip()
+def _shown(source: str, fence: str, still_open: str, *, is_first: bool) -> str:
+    """What is sent of a piece of the source."""
+    if fence:
+        code_end = code_spans(source, fence)[0].end
+        code, rest = source[:code_end], source[code_end:]
+        if still_open == fence and code_end == len(source):
+            return (
+                fence.lstrip(" ")
+                + dedented(code.removesuffix("\n"), fence)
+                + "\n"
+                + closing(fence).lstrip(" ")
+            )
+        head = fence.lstrip(" ") + dedented(code, fence)
+        return _closed(head + rest, still_open)
+    return _closed(source.strip("\r\n") if is_first else _outdented(source.strip("\r\n")), still_open)
 
 
-def _closing(fence: str) -> str:
-    opening = FENCE_LINE.match(fence)
-    return opening["marks"] if opening else "```"
+def _closed(body: str, still_open: str) -> str:
+    if not still_open:
+        return body.rstrip()
+    return body.removesuffix("\n") + "\n" + closing(still_open)
 
 
-def _places(text: str, start: int, end: int, fence: str) -> Iterator[int]:
-    """Where a piece may end, best first: paragraph, line, sentence, space, anywhere."""
-    if end <= start:
-        return
-    half = start + (end - start) // 2
-    window = text[start:end]
-    is_code = bool(open_fence(window, fence))
-    if not is_code:
-        yield from _last(text, "\n\n", half, end)
-    for place in _last(text, "\n", half, end):
-        yield _before_opening(text, start, place, fence)
-    if not is_code:
-        third = start + (end - start) // 3
-        ends = [start + found.end() for found in SENTENCE_END.finditer(window)]
-        yield from (place for place in reversed(ends) if place > third and not _is_inside(text, start, place))
-    spaces = [place for place in range(end, start, -1) if text[place - 1].isspace()][:50]
-    yield from (place for place in spaces if not _is_inside(text, start, place))
-    yield from spaces
-    place = end
-    while place > start:
-        yield _whole(text, start, place)
-        place -= 1 if place - start < 8 else (place - start) // 8
-
-
-def _last(text: str, mark: str, floor: int, end: int) -> Iterator[int]:
-    found = text.rfind(mark, floor, end)
-    if found >= 0:
-        yield found + len(mark)
-
-
-def _before_opening(text: str, start: int, place: int, fence: str) -> int:
-    """A line break right behind the first line of a code fence is no good place: the one before it is."""
-    line_start = text.rfind("\n", start, place - 1) + 1
-    line = text[max(line_start, start) : place]
-    is_opening = FENCE_LINE.match(line.rstrip("\n")) and open_fence(text[start:place], fence) != fence
-    return line_start if is_opening and line_start > start else place
-
-
-def _is_inside(text: str, start: int, place: int) -> bool:
-    """Whether a place is within inline code, a bold span or a link of its line."""
-    line = text[max(text.rfind("\n", start, place) + 1, start) : place]
-    if line.count("`") % 2 or line.count("**") % 2 or line.count("~~") % 2:
-        return True
-    return line.rfind("[") > line.rfind("]") or line.rfind("](") > line.rfind(")")
-
-
-def _whole(text: str, start: int, place: int) -> int:
-    """The nearest place before that parts no character from its marks."""
-    while start + 1 < place < len(text) and (
-        unicodedata.combining(text[place])
-        or text[place] in JOINERS
-        or text[place - 1] == "\u200d"
-        or text[place - 1 : place + 1] == "\r\n"
-    ):
-        place -= 1
-    return place
+def _outdented(body: str) -> str:
+    """A piece that begins deep in a list begins at the margin: else it would read as code."""
+    first = INDENT.match(body)
+    if first is None:
+        return body
+    lines = body.split("\n")
+    for number, line in enumerate(lines):
+        if line.strip() and not line.startswith(first[0]):
+            break
+        lines[number] = line.removeprefix(first[0])
+    return "\n".join(lines)

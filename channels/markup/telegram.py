@@ -1,7 +1,13 @@
-"""Markdown as Telegram shows it: a text, and entities that say what is what."""
+"""Markdown as Telegram shows it: a text, and entities that say what is what.
 
+Which entity may stand in which: Bot API, "Formatting options". Styles hold each other and links; code stands
+in nothing but a quote and holds nothing; no link holds a link and no quote a quote.
+"""
+
+import re
+from collections.abc import Iterator
 from dataclasses import dataclass, field
-from typing import NamedTuple, assert_never
+from typing import Final, NamedTuple, assert_never
 
 from bot.messages import Frozen
 from channels.markup.tables import aligned
@@ -23,10 +29,15 @@ from channels.markup.tree import (
     parse,
 )
 
-STYLES = {"strong": "bold", "em": "italic", "s": "strikethrough"}
-MAX_ENTITIES = 100  # of one message; Telegram passes over what is beyond
-LINKS = ("http://", "https://", "tg://", "mailto:")
-CODE = frozenset({"code", "pre"})  # nothing else may be in or around them
+STYLES: Final = {"strong": "bold", "em": "italic", "s": "strikethrough"}
+MAX_ENTITIES: Final = 100  # of one message; Telegram passes over what is beyond
+LINK: Final = re.compile(
+    r"(?:https?://(?:[^\s/?#@]*@)?[^\s/?#@:]*\w\.\w[^\s]*|tg://\w[^\s]*|mailto:\S+@\S+)\Z"
+)
+CODE: Final = frozenset({"code", "pre"})
+SPLIT: Final = frozenset(STYLES.values())  # these leave out the code that is in them
+ORDER: Final = {"blockquote": 0, "pre": 1, "code": 2, "text_link": 3}  # of entities that cover the same
+LANGUAGE: Final = re.compile(r"[\w+#.-]{1,20}")
 
 
 class Entity(Frozen, frozen=True, kw_only=True):
@@ -48,15 +59,25 @@ class Rendered(Frozen, frozen=True, kw_only=True):
 
 def utf16(text: str) -> int:
     """UTF-16 units of a text, in which Telegram counts."""
-    return len(text) + sum(letter > "\uffff" for letter in text)
+    return len(text) if text.isascii() else len(text.encode("utf-16-le", "surrogatepass")) // 2
+
+
+class _Mark(NamedTuple):
+    """A style of a part of the text, counted in characters."""
+
+    type: str
+    begin: int
+    end: int
+    url: str | None = None
+    language: str | None = None
 
 
 class _Place(NamedTuple):
-    """Where something begins: in units, in parts, in entities."""
+    """Where something begins: in characters, in parts, in marks."""
 
-    unit: int
+    size: int
     part: int
-    entity: int
+    mark: int
 
 
 @dataclass(slots=True)
@@ -64,32 +85,40 @@ class _Writer:
     """What was written so far."""
 
     parts: list[str] = field(default_factory=list)
-    units: int = 0
-    entities: list[Entity] = field(default_factory=list)
+    size: int = 0
+    marks: list[_Mark] = field(default_factory=list)
     indent: str = ""
 
     @property
     def here(self) -> _Place:
         """Where the next word goes."""
-        return _Place(self.units, len(self.parts), len(self.entities))
+        return _Place(self.size, len(self.parts), len(self.marks))
 
     def put(self, text: str) -> None:
         """Write words; lines after the first are indented as the list they stand in."""
         text = text.replace("\n", f"\n{self.indent}")
         self.parts.append(text)
-        self.units += utf16(text)
+        self.size += len(text)
 
-    def mark(self, type_: str, begin: _Place, *, url: str | None = None, language: str | None = None) -> None:
-        """Give what was written since `begin` a style, without the white space around it."""
-        text = "".join(self.parts[begin.part :])
-        offset = begin.unit + utf16(text) - utf16(text.lstrip())
-        length = utf16(text.strip())
-        if length:
-            self.entities.append(Entity(type=type_, offset=offset, length=length, url=url, language=language))
+    def mark(self, type_: str, since: _Place, *, url: str | None = None, language: str | None = None) -> None:
+        """Give a style to what was written since a place, which so has it once, and not its code."""
+        inner = self.marks[since.mark :]
+        text = "".join(self.parts[since.part :])
+        self.marks[since.mark :] = [mark for mark in inner if mark.type != type_]
+        begin = since.size
+        if type_ in SPLIT:
+            for mark in inner:
+                if mark.type in CODE:
+                    self._add(_Mark(type_, begin, mark.begin, url, language), text, since.size)
+                    begin = mark.end
+        self._add(_Mark(type_, begin, self.size, url, language), text, since.size)
 
-    def has(self, types: frozenset[str], begin: _Place) -> bool:
-        """Whether one of these styles was given since `begin`."""
-        return any(entity.type in types for entity in self.entities[begin.entity :])
+    def _add(self, mark: _Mark, text: str, offset: int) -> None:
+        """Add a mark without the white space around its words; `text` begins at `offset`."""
+        part = text[mark.begin - offset : mark.end - offset]
+        begin = mark.begin + len(part) - len(part.lstrip())
+        if (end := begin + len(part.strip())) > begin:
+            self.marks.append(mark._replace(begin=begin, end=end))
 
 
 def render(markdown: str) -> Rendered:
@@ -97,13 +126,23 @@ def render(markdown: str) -> Rendered:
     writer = _Writer()
     _blocks(parse(markdown), writer)
     text = "".join(writer.parts)
-    entities = sorted(writer.entities, key=lambda entity: (entity.offset, -entity.length))
-    return Rendered(text=text, entities=tuple(entities[:MAX_ENTITIES]))
+    marks = sorted(writer.marks, key=lambda mark: (mark.begin, -mark.end, ORDER.get(mark.type, len(ORDER))))
+    return Rendered(text=text, entities=tuple(_entities(text, marks[:MAX_ENTITIES])))
 
 
 def measure(markdown: str) -> int:
     """UTF-16 units of the rendered text."""
     return utf16(render(markdown).text)
+
+
+def _entities(text: str, marks: list[_Mark]) -> Iterator[Entity]:
+    """Marks in order, counted in UTF-16 units."""
+    offset = units = 0
+    for mark in marks:
+        units += utf16(text[offset : mark.begin])
+        offset = mark.begin
+        length = utf16(text[mark.begin : mark.end])
+        yield Entity(type=mark.type, offset=units, length=length, url=mark.url, language=mark.language)
 
 
 def _blocks(blocks: tuple[Block, ...], writer: _Writer, separator: str = "\n\n") -> None:
@@ -114,19 +153,18 @@ def _blocks(blocks: tuple[Block, ...], writer: _Writer, separator: str = "\n\n")
 
 
 def _block(block: Block, writer: _Writer) -> None:
-    begin = writer.here
+    since = writer.here
     match block:
         case Paragraph(inlines):
             _inlines(inlines, writer)
         case Heading(inlines=inlines):
             _inlines(inlines, writer)
-            if not writer.has(CODE, begin):
-                writer.mark("bold", begin)
+            writer.mark("bold", since)
         case Code(text, language):
             _code(text, language, writer)
         case Quote(blocks):
             _blocks(blocks, writer)
-            _quote(begin, writer)
+            writer.mark("blockquote", since)
         case Listing():
             _listing(block, writer)
         case Table():
@@ -138,23 +176,18 @@ def _block(block: Block, writer: _Writer) -> None:
 
 
 def _code(text: str, language: str, writer: _Writer) -> None:
-    begin, indent, writer.indent = writer.here, writer.indent, ""
-    writer.put(text if text.strip() else " ")
-    writer.mark("pre", begin, language=language or None)
+    since, indent, writer.indent = writer.here, writer.indent, ""
+    writer.put(text)
+    known = LANGUAGE.fullmatch(language)
+    writer.mark("pre", since, language=known[0] if known else None)
     writer.indent = indent
-
-
-def _quote(begin: _Place, writer: _Writer) -> None:
-    """Mark a quote; none stands in another, and no block of code in it."""
-    if not writer.has(frozenset({"pre", "blockquote"}), begin):
-        writer.mark("blockquote", begin)
 
 
 def _listing(listing: Listing, writer: _Writer) -> None:
     indent = writer.indent
     for number, item in enumerate(listing.items):
         if number:
-            writer.put("\n")
+            writer.put("\n" if listing.is_tight else "\n\n")
         mark = "• " if listing.start is None else f"{listing.start + number}. "
         writer.put(mark)
         writer.indent = indent + " " * len(mark)
@@ -162,10 +195,10 @@ def _listing(listing: Listing, writer: _Writer) -> None:
         writer.indent = indent
 
 
-def _inlines(inlines: tuple[Inline, ...], writer: _Writer) -> None:
-    """Write words; what holds code gets no style of its own, since code stands in no other style."""
+def _inlines(inlines: tuple[Inline, ...], writer: _Writer, *, is_link: bool = False) -> None:
+    """Write words; code that leads somewhere is shown as a link."""
     for inline in inlines:
-        begin = writer.here
+        since = writer.here
         match inline:
             case Text(text):
                 writer.put(text)
@@ -173,14 +206,15 @@ def _inlines(inlines: tuple[Inline, ...], writer: _Writer) -> None:
                 writer.put("\n")
             case CodeSpan(text):
                 writer.put(text)
-                writer.mark("code", begin)
+                if not is_link:
+                    writer.mark("code", since)
             case Styled(style, children):
-                _inlines(children, writer)
-                if not writer.has(CODE, begin):
-                    writer.mark(STYLES[style], begin)
+                _inlines(children, writer, is_link=is_link)
+                writer.mark(STYLES[style], since)
             case Link(url, children):
-                _inlines(children, writer)
-                if url.startswith(LINKS) and not writer.has(CODE | {"text_link"}, begin):
-                    writer.mark("text_link", begin, url=url)
+                leads = LINK.match(url) is not None
+                _inlines(children, writer, is_link=leads)
+                if leads:
+                    writer.mark("text_link", since, url=url)
             case _:
                 assert_never(inline)

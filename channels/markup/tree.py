@@ -1,12 +1,15 @@
 """Markdown as a tree, parsed once for every dialect."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from functools import cache
-from typing import TypeAlias
+from functools import cache, lru_cache
+from typing import Final, TypeAlias
 
 from markdown_it import MarkdownIt
 from markdown_it.token import Token
+
+MAX_NESTING: Final = 40  # blocks in one another; what goes deeper is shown as it is
+MAX_STYLES: Final = 8  # styles in one another; what goes deeper is shown without
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,7 +41,7 @@ class Styled:
 
 @dataclass(frozen=True, slots=True)
 class Link:
-    """Words that lead somewhere; an image is one, too."""
+    """Words that lead somewhere, with no other link among them; an image is one, too."""
 
     url: str
     children: "tuple[Inline, ...]"
@@ -56,7 +59,7 @@ class Paragraph:
 
 @dataclass(frozen=True, slots=True)
 class Heading:
-    """A title; `level` is 1 to 6."""
+    """A title; `level` is 1 to 6. It is bold as a whole, so nothing in it is."""
 
     level: int
     inlines: tuple[Inline, ...]
@@ -101,27 +104,37 @@ class Rule:
 Block: TypeAlias = Paragraph | Heading | Code | Quote | Listing | Table | Rule
 
 
-@cache
-def _parser() -> MarkdownIt:
-    return MarkdownIt("commonmark", {"html": False}).enable(["table", "strikethrough"])
+def make_parser() -> MarkdownIt:
+    """CommonMark with tables and strikethrough, but without what misleads in a text that still grows.
+
+    A list whose first dash has come makes no title of the line before, and a definition of a link, which may
+    stand in another message than the link, is text.
+    """
+    parser = MarkdownIt("commonmark", {"html": False, "maxNesting": MAX_NESTING})
+    return parser.enable(["table", "strikethrough"]).disable(["lheading", "reference"])
 
 
+_parser = cache(make_parser)
+
+
+@lru_cache(maxsize=64)  # a text is measured, then shown, perhaps twice
 def parse(markdown: str) -> tuple[Block, ...]:
     """Read a Markdown text; whatever is no markup is text, so that this never fails."""
-    return tuple(_blocks(_Tokens(_parser().parse(markdown)), None))
+    tokens = _parser().parse(markdown)
+    if any(token.level >= MAX_NESTING - 1 for token in tokens):
+        return (Paragraph(tuple(_plain_lines(markdown))),)
+    return tuple(_blocks(iter(tokens), None))
 
 
-class _Tokens:
-    """The parser's flat list, read once from its beginning."""
-
-    def __init__(self, tokens: list[Token]) -> None:
-        self._tokens = iter(tokens)
-
-    def __iter__(self) -> Iterator[Token]:
-        return self._tokens
+def _plain_lines(text: str) -> Iterator[Inline]:
+    for number, line in enumerate(text.splitlines()):
+        if number:
+            yield Break()
+        if line:
+            yield Text(line)
 
 
-def _blocks(tokens: _Tokens, closing: str | None) -> Iterator[Block]:
+def _blocks(tokens: Iterator[Token], closing: str | None) -> Iterator[Block]:
     for token in tokens:
         if token.type == closing:
             return
@@ -129,7 +142,8 @@ def _blocks(tokens: _Tokens, closing: str | None) -> Iterator[Block]:
             case "paragraph_open":
                 yield Paragraph(_content(tokens, "paragraph_close"))
             case "heading_open":
-                yield Heading(int(token.tag[1]), _content(tokens, "heading_close"))
+                title = _without("strong", _content(tokens, "heading_close"))
+                yield Heading(int(token.tag[1]), tuple(title))
             case "fence" | "code_block":
                 words = token.info.split()
                 yield Code(token.content.removesuffix("\n"), words[0] if words else "")
@@ -143,7 +157,7 @@ def _blocks(tokens: _Tokens, closing: str | None) -> Iterator[Block]:
                 yield Rule()
 
 
-def _listing(tokens: _Tokens, opening: Token) -> Listing:
+def _listing(tokens: Iterator[Token], opening: Token) -> Listing:
     closing = opening.type.replace("open", "close")
     items, is_tight = [], True
     for token in tokens:
@@ -156,7 +170,7 @@ def _listing(tokens: _Tokens, opening: Token) -> Listing:
     return Listing(tuple(items), start, is_tight)
 
 
-def _table(tokens: _Tokens) -> Table:
+def _table(tokens: Iterator[Token]) -> Table:
     rows: list[tuple[tuple[Inline, ...], ...]] = []
     cells: list[tuple[Inline, ...]] = []
     for token in tokens:
@@ -166,26 +180,25 @@ def _table(tokens: _Tokens) -> Table:
             case "tr_open":
                 cells = []
             case "inline":
-                cells.append(_inlines(iter(token.children or ()), None))
+                cells.append(_inlines(token.children or ()))
             case "tr_close":
                 rows.append(tuple(cells))
     return Table(tuple(rows))
 
 
-def _content(tokens: _Tokens, closing: str) -> tuple[Inline, ...]:
+def _content(tokens: Iterator[Token], closing: str) -> tuple[Inline, ...]:
     found: tuple[Inline, ...] = ()
     for token in tokens:
         if token.type == closing:
             break
-        found = _inlines(iter(token.children or ()), None)
+        found = _inlines(token.children or ())
     return found
 
 
-def _inlines(tokens: Iterator[Token], closing: str | None) -> tuple[Inline, ...]:
+def _inlines(tokens: Iterable[Token]) -> tuple[Inline, ...]:
     found: list[Inline] = []
+    opened: list[tuple[Token, list[Inline]]] = []  # what began, and what stood before it
     for token in tokens:
-        if token.type == closing:
-            break
         match token.type:
             case "text" | "text_special":
                 if token.content:
@@ -195,17 +208,47 @@ def _inlines(tokens: Iterator[Token], closing: str | None) -> tuple[Inline, ...]
             case "code_inline":
                 found.append(CodeSpan(token.content))
             case "image":
-                alt = _inlines(iter(token.children or ()), None) or (Text("image"),)
-                found.append(Link(str(token.attrs.get("src", "")), alt))
-            case "link_open":
-                found.append(Link(str(token.attrs.get("href", "")), _inlines(tokens, "link_close")))
-            case "strong_open" | "em_open" | "s_open":
-                style = token.type.removesuffix("_open")
-                found.append(Styled(style, _inlines(tokens, f"{style}_close")))
+                found += _link(str(token.attrs.get("src", "")), _inlines(token.children or ()), "image")
+            case "link_open" | "strong_open" | "em_open" | "s_open":
+                opened.append((token, found))
+                found = [] if len(opened) <= MAX_STYLES else found
+            case "link_close" | "strong_close" | "em_close" | "s_close":
+                opening, before = opened.pop()
+                if found is not before:
+                    before += _wrapped(opening, tuple(found))
+                    found = before
     return tuple(found)
 
 
-def words(inlines: tuple[Inline, ...]) -> str:
+def _wrapped(opening: Token, children: tuple[Inline, ...]) -> tuple[Inline, ...]:
+    if opening.type == "link_open":
+        return _link(str(opening.attrs.get("href", "")), tuple(_without("link", children)))
+    style = opening.type.removesuffix("_open")
+    return (Styled(style, tuple(_without(style, children))),) if words(children).strip() else children
+
+
+def _link(url: str, children: tuple[Inline, ...], instead: str = "") -> tuple[Inline, ...]:
+    """A link with something to see; without words it is shown by its name or its address."""
+    if not words(children).strip():
+        children = (Text(instead or url),) if instead or url else ()
+    return (Link(url, children),) if url else children
+
+
+def _without(kind: str, inlines: Iterable[Inline]) -> Iterator[Inline]:
+    """Words without the links, or without a style, among them: neither may stand within its own kind."""
+    for inline in inlines:
+        match inline:
+            case Link(url, children):
+                bare = tuple(_without(kind, children))
+                yield from bare if kind == "link" else (Link(url, bare),)
+            case Styled(style, children):
+                bare = tuple(_without(kind, children))
+                yield from bare if kind == style else (Styled(style, bare),)
+            case _:
+                yield inline
+
+
+def words(inlines: Iterable[Inline]) -> str:
     """The words of a line without their styles."""
     return "".join(_word(inline) for inline in inlines)
 

@@ -36,14 +36,15 @@ STATUS_SECONDS: Final = 60.0  # Slack shows it for two minutes, or until somethi
 CHECK_SECONDS: Final = 60.0  # HTTP mode: how often the token is tried
 
 # Source: docs.slack.dev, "Rate limits" and the method pages. chat.postMessage has one a second in a channel,
-# reactions.add 50 a minute, reactions.remove 20. What edits become has rates of its own each, which the
-# adapter watches: `Sending` for chat.update, `Streams` for streams. So growth here only has a pace, and a
-# last word never waits for the growth of other answers.
+# reactions.add 50 a minute, reactions.remove 20. An edit becomes chat.update (50 a minute), in threads mostly
+# chat.appendStream (100); for the few updates there, `Sending` leaves growth out where they run short.
 RATES: Final = (
     Rate(calls=1, seconds=1.1, kinds=("post", "upload")),
     Rate(calls=2, seconds=2.0, kinds=("edit",)),
     Rate(calls=38, seconds=60.0, scope="account", kinds=("react",)),
 )
+UPDATES: Final = Rate(calls=50, seconds=60.0, scope="account", kinds=("edit",))
+APPENDS: Final = Rate(calls=100, seconds=60.0, scope="account", kinds=("edit",))
 
 
 class SlackAdapter:
@@ -101,7 +102,7 @@ class SlackAdapter:
         has_status = address.is_direct and address.thread is not None
         return Capabilities(
             max_size=MAX_SIZE,
-            rates=RATES,
+            rates=(*RATES, UPDATES if address.thread is None else APPENDS),
             edits=True,
             finds=True,
             finishes=True,

@@ -19,7 +19,7 @@ from channels.slack.wire import Done, Message, Posted
 WHISPER: Final = "whisper:"  # how our id of a message begins that one person sees
 ELSEWHERE: Final = frozenset({"channel_not_found", "not_in_channel"})
 MOST: Final = 500
-UPDATES, UPDATES_AT_ONCE = 30, 5  # of 50 a minute that chat.update has; the others are for last words
+UPDATES, UPDATES_AT_ONCE = 30, 5  # of 50 updates a minute, for growth in threads
 
 
 class Sending:
@@ -67,7 +67,7 @@ class Sending:
         stream = self._streams.get(platform_id)
         if stream is not None and await self._continue(stream, content):
             return
-        if content.is_final:
+        if content.is_final or address.thread is None:
             self._updates.spend()
         elif not self._updates.take():
             return

@@ -30,7 +30,7 @@ log = logging.getLogger(__name__)
 
 AT_ONCE: Final = 18  # of the 20 a minute that starting and stopping allow
 WINDOW: Final = 60.0
-APPENDS, APPENDS_AT_ONCE = 80, 10  # of 100 a minute
+APPENDS, APPENDS_AT_ONCE = 95, 20  # of 100 a minute
 REST_SECONDS: Final = 600.0  # after a workspace refused a stream as such
 LIFETIME: Final = 300.0
 STATE: Final = "streams"

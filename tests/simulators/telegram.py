@@ -1,9 +1,9 @@
 """Telegram on loopback: the Bot API, its files, polling and webhooks.
 
 The rules stand where they are enforced: texts and entities in `telegram_text`, methods, errors and rates in
-`telegram_api`, files in `telegram_files`, offsets, conflicts and webhooks in `telegram_push`. Here are those about people:
-privacy mode is off, so the bot hears all that is said in a group; a command from the menu of a group names
-its bot; the parts of an album come as updates of their own; nobody tells a bot of deletions.
+`telegram_api`, files in `telegram_files`, offsets, conflicts and webhooks in `telegram_push`. Here are those
+about people: privacy mode is off, so the bot hears all that is said in a group; a command from the menu of a
+group names its bot; the parts of an album come as updates of their own; nobody tells a bot of deletions.
 """
 
 import time

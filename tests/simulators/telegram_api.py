@@ -54,7 +54,7 @@ class Api:
         self._world = world
         self._push = push
         self._token = token
-        self._has_rates = has_rates
+        self.has_rates = has_rates
         self._chat_rate = Budget(1, 1.0)
         self._group_rate = Budget(20, 60.0)
         self._rate = Budget(30, 1.0)
@@ -125,7 +125,7 @@ class Api:
         Raises:
             Refused: It is one too many.
         """
-        if not self._has_rates:
+        if not self.has_rates:
             return
         wait = self._rate.spend("") or self._chat_rate.spend(str(chat.id))
         if not wait and not chat.is_direct:

@@ -1,6 +1,7 @@
 """Calls pass when the platform allows them, last words first."""
 
 import asyncio
+from itertools import pairwise
 
 import pytest
 from hypothesis import given
@@ -37,7 +38,7 @@ def pace(clock: Clock) -> Pace:
 async def test_growth_is_spread_evenly(pace: Pace, clock: Clock) -> None:
     passed = await pass_all(pace, clock, (GROUP,), 10)
 
-    gaps = [later - earlier for earlier, later in zip(passed, passed[1:], strict=False)]
+    gaps = [later - earlier for earlier, later in pairwise(passed)]
     assert gaps == pytest.approx([3.0 * MARGIN] * 9, abs=1e-3)
 
 
@@ -51,6 +52,15 @@ async def test_past_the_window_a_last_word_waits_too(pace: Pace, clock: Clock) -
     passed = await pass_all(pace, clock, (GROUP,), 21, is_growth=False)
 
     assert passed[-1] == pytest.approx(60.0 * MARGIN, abs=1e-3)
+
+
+async def test_growth_leaves_a_part_of_the_account_to_last_words(pace: Pace, clock: Clock) -> None:
+    minute = Rate(calls=20, seconds=60.0, scope="account")
+    growth = await pass_all(pace, clock, (minute,), 10)
+    last_words = await pass_all(pace, clock, (minute,), 10, is_growth=False)
+
+    assert growth[-1] == pytest.approx(9 * 60.0 * MARGIN / 18, abs=0.1)
+    assert last_words == [growth[-1]] * 10
 
 
 async def test_calls_of_another_kind_are_not_counted(pace: Pace, clock: Clock) -> None:
@@ -76,15 +86,15 @@ async def test_last_words_pass_those_who_wait_to_grow() -> None:
 
     async with asyncio.timeout(5), asyncio.TaskGroup() as group:
         for number in range(3):
-            group.create_task(call(f"first {number}", is_growth=True))
+            group.create_task(call(f"first {number}", is_growth=False))
         await clock_moved(clock, 0)
         group.create_task(call("holds the door", is_growth=True))
         await clock.waited(1)
         for name in ("growth", "more growth"):
             group.create_task(call(name, is_growth=True))
         group.create_task(call("last word", is_growth=False))
-        for _ in range(4):
-            await clock_moved(clock, 1.1)
+        for _ in range(8):
+            await clock_moved(clock, 1.2)
 
     assert passed[:5] == ["first 0", "first 1", "first 2", "holds the door", "last word"]
 
@@ -101,7 +111,7 @@ async def test_who_gives_up_waiting_holds_up_nobody() -> None:
     pace = Pace(clock=clock, sleep=clock.sleep)
 
     async def call() -> None:
-        await pace.turn("edit", (ACCOUNT,), chat=pace.budget(), message=pace.budget(), is_growth=True)
+        await pace.turn("edit", (ACCOUNT,), chat=pace.budget(), message=pace.budget(), is_growth=False)
 
     for _ in range(3):
         await call()
@@ -111,7 +121,7 @@ async def test_who_gives_up_waiting_holds_up_nobody() -> None:
         task.cancel()
     await asyncio.wait(impatient)
     patient = asyncio.create_task(call())
-    await clock_moved(clock, 1.1)
+    await clock_moved(clock, 1.2)
 
     async with asyncio.timeout(5):
         await patient

@@ -112,13 +112,11 @@ async def test_an_append_that_was_cut_short_doubles_no_text(bench: Bench) -> Non
     assert [one.text for one in shown(bench)] == ["One two three four five"]
 
 
-@pytest.mark.parametrize("direct", [True, False])
-async def test_growth_never_takes_the_calls_of_last_words(bench: Bench, direct: bool) -> None:
+async def test_growth_in_threads_never_takes_the_calls_of_last_words(bench: Bench) -> None:
     adapter = await bench.running()
     texts = ["word " * number for number in range(1, 50)]
     for number in range(8):
-        thread = "t" if direct else None
-        await bench.slack.user_says(f"user{number}", f"go {number}", thread=thread)
+        await bench.slack.user_says(f"user{number}", f"go {number}", thread="t")
         question = await bench.ear.heard(f"go {number}")
         first = growing("word", answers=question.platform_id)
         posted = await adapter.post(question.address, first, key="k")

@@ -1,0 +1,1 @@
+"""Discord: messages over its gateway, answers over its REST API."""
