@@ -144,10 +144,13 @@ class RunningBot:
             logging.getLogger().setLevel(fresh.log.level)
             lines.append(f"log level: {fresh.log.level}")
         changed = [name for name in Settings.model_fields if getattr(fresh, name) != getattr(old, name)]
-        later = sorted({name for name in changed if name not in {"admins", "log"}})
+        kept_log = old.log.model_copy(update={"level": fresh.log.level})
+        at_once = {"admins", "log"} if fresh.log == kept_log else {"admins"}
+        later = sorted(set(changed) - at_once)
         if later:
             lines.append(f"at the next start: {', '.join(later)}")
-        self._settings = fresh.model_copy(update={name: getattr(old, name) for name in later})
+        kept = {name: getattr(old, name) for name in later} | {"log": kept_log}
+        self._settings = fresh.model_copy(update=kept)
         return lines
 
     def restart(self) -> None:

@@ -19,14 +19,19 @@ STEADY: Final = 60.0  # seconds of running after which a fall counts as the firs
 CLOSE_SECONDS: Final = 10.0
 
 Sleep: TypeAlias = Callable[[float], Awaitable[None]]
+Clock: TypeAlias = Callable[[], float]
 
 
 class Keeper:
     """Runs one adapter from `__aenter__` to `__aexit__`; a platform that is away holds nothing else up."""
 
-    def __init__(self, adapter: ChannelAdapter, *, sleep: Sleep = asyncio.sleep) -> None:
+    def __init__(
+        self, adapter: ChannelAdapter, *, sleep: Sleep = asyncio.sleep, clock: Clock = time.monotonic
+    ) -> None:
         self._adapter = adapter
         self._sleep = sleep
+        self._clock = clock
+        self._is_closing = False
         self._cause: str | None = None
         self._task: asyncio.Task[None] | None = None
 
@@ -39,6 +44,7 @@ class Keeper:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         """Stop hearing; calls to the platform go on until the adapter is closed."""
+        self._is_closing = True
         if self._task is not None:
             self._task.cancel()
             _, late = await asyncio.wait({self._task}, timeout=CLOSE_SECONDS)
@@ -60,14 +66,16 @@ class Keeper:
 
     async def _keep(self) -> None:
         pause = FIRST_PAUSE
-        while True:
-            began = time.monotonic()
+        while not self._is_closing:  # an adapter that fails while it closes drops our cancellation
+            began = self._clock()
             error = await self._run()
+            if self._is_closing:
+                return
             self._cause = str(error)
             if isinstance(error, ChannelError) and error.permanent:
                 log.error("channel is off", extra=self._fields())
                 return
-            pause = FIRST_PAUSE if time.monotonic() - began > STEADY else pause
+            pause = FIRST_PAUSE if self._clock() - began > STEADY else pause
             log.warning("channel fell, connecting again", extra={**self._fields(), "pause": pause})
             asked = error.retry_after if isinstance(error, ChannelError) else None
             await self._sleep(asked or random.uniform(pause / 2, pause))

@@ -55,7 +55,6 @@ class Media:
     async def fetch(self, message: InboundMessage) -> InboundMessage:
         """See `bot.agent.seams.MediaSource`."""
         place = self._directory / message.id
-        await asyncio.to_thread(place.mkdir, mode=0o700, parents=True, exist_ok=True)
         fetched = [
             await self._fetch(message, attachment, place / f"{number}-{_safe_name(attachment)}", number)
             for number, attachment in enumerate(message.attachments, 1)
@@ -72,7 +71,7 @@ class Media:
             if size is None:
                 size = await self._download(message, attachment, target, number)
         except (ChannelError, TimeoutError, OSError) as error:
-            fault = "it did not come in time" if isinstance(error, TimeoutError) else str(error)
+            fault = _fault_of(error)
             log.warning(
                 "file not fetched", extra={"channel": message.address.channel, "cause": type(error).__name__}
             )
@@ -95,10 +94,14 @@ class Media:
             raise ChannelError(
                 f"it has {attachment.size / MB:.1f} MB, and at most {most / MB:.0f} are taken", permanent=True
             )
-        part = target.with_suffix(target.suffix + ".part")
-        async with asyncio.timeout(DOWNLOAD_SECONDS):
-            await adapter.download(attachment, part, max_bytes=most)
-        return await asyncio.to_thread(_take_over, part, target, attachment.mime)
+        part = target.with_name(f"{target.name}.part")
+        await asyncio.to_thread(part.parent.mkdir, mode=0o700, parents=True, exist_ok=True)
+        try:
+            async with asyncio.timeout(DOWNLOAD_SECONDS):
+                await adapter.download(attachment, part, max_bytes=most)
+            return await asyncio.to_thread(_take_over, part, target, attachment.mime)
+        finally:
+            await asyncio.to_thread(part.unlink, missing_ok=True)
 
     async def _put_into_words(self, attachment: Attachment, path: Path) -> Attachment:
         if attachment.kind != "voice" or self._transcribe is None:
@@ -110,12 +113,29 @@ class Media:
             return attachment
 
 
+def _fault_of(error: ChannelError | TimeoutError | OSError) -> str:
+    """Why a file could not be fetched; of our disk, people learn nothing."""
+    match error:
+        case ChannelError():
+            return str(error)
+        case TimeoutError():
+            return "it did not come in time"
+    return "it could not be saved"
+
+
 def _safe_name(attachment: Attachment) -> str:
     """A name that is nothing but a name, on any file system."""
     name = Path(attachment.name.replace("\\", "/")).name or attachment.kind
     name = re.sub(r"[^\w.\- ]", "_", name).strip(". ")
     stem, dot, ending = name.rpartition(".")
-    return f"{stem[:80]}{dot}{ending[:16]}" if dot else name[:80] or attachment.kind
+    if not dot:
+        return _cut(name, 160) or attachment.kind
+    return f"{_cut(stem, 160)}.{_cut(ending, 32)}"
+
+
+def _cut(text: str, most: int) -> str:
+    """As much of a name as file systems take, which count bytes."""
+    return text.encode(errors="replace")[:most].decode(errors="ignore")
 
 
 def _size(path: Path) -> int | None:
@@ -128,7 +148,6 @@ def _take_over(part: Path, target: Path, mime: str) -> int:
     with part.open("rb") as file:
         head = file.read(16)
     if begins is not None and not head.startswith(begins):
-        part.unlink()
         raise ChannelError(f"it is not the {mime} that it says it is", permanent=True)
     part.rename(target)
     return target.stat().st_size

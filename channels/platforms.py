@@ -15,7 +15,7 @@ from starlette.types import Receive, Scope, Send
 from bot.bus import Bus
 from bot.commands.engine import ChannelState
 from bot.commands.spec import CommandSpec
-from bot.errors import BotError, ChannelError
+from bot.errors import BotError, ChannelError, StoreError
 from bot.messages import Address, Frozen
 from bot.settings import ChannelSettings
 from channels.base import ChannelAdapter, Liveness, Setup, State
@@ -76,6 +76,7 @@ class Platforms:
         self._hearing: dict[tuple[str, str], AsyncExitStack] = {}
         self._faults: dict[tuple[str, str], str] = {}
         self._closing = asyncio.Event()
+        self._is_deaf = False
         self._group = asyncio.TaskGroup()
 
     async def __aenter__(self) -> Self:
@@ -101,7 +102,8 @@ class Platforms:
 
     async def stop_hearing(self) -> None:
         """Take nothing more from the platforms; answers still go out."""
-        for stack in self._hearing.values():
+        self._is_deaf = True  # for accounts that are still loading
+        for stack in tuple(self._hearing.values()):
             await stack.aclose()
 
     async def _serve(self, account: Account) -> None:
@@ -121,7 +123,13 @@ class Platforms:
             return
         async with AsyncExitStack() as stack:
             stack.push_async_callback(self._close, adapter)
-            await stack.enter_async_context(self._delivery(adapter, account.settings))
+            try:
+                await stack.enter_async_context(self._delivery(adapter, account.settings))
+            except StoreError as error:
+                self._fail(key, error)
+                return
+            if self._is_deaf:
+                return
             hearing = self._hearing[key] = await stack.enter_async_context(AsyncExitStack())
             await hearing.enter_async_context(self._attention(adapter, account.settings, engagement))
             self._keepers[key] = await hearing.enter_async_context(Keeper(adapter))

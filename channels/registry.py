@@ -61,7 +61,7 @@ def accounts(settings: Settings) -> Iterator[tuple[str, str, ChannelSettings]]:
             yield name, "default", section
         named: dict[str, object] = section.accounts  # type: ignore[attr-defined]  # each of the four has it
         for account, credentials in named.items():
-            own = {key: value for key, value in vars(credentials).items() if value is not None}
+            own = vars(credentials)  # with what it lacks: no account speaks with the key of another
             yield name, account, section.model_copy(update={**own, "accounts": {}})
 
 

@@ -7,7 +7,7 @@ from msgspec.structs import replace
 
 from bot.agent.store import Amended
 from bot.messages import InboundMessage, Kind, RunId, decode_inbound, dedupe_key, encoder
-from memory import overheard
+from memory import bursts, overheard
 from memory.rows import follow_alias
 
 TAKEN_BACK = "[taken back]"
@@ -25,28 +25,31 @@ def follow(db: sqlite3.Connection, change: InboundMessage) -> Amended:
         return Amended(is_new=False, session=session)
     overheard.amend(db, change, session)
     key = dedupe_key(change.address, change.target or "")
-    row = db.execute("SELECT run, state, message FROM journal WHERE dedupe_key = ?", (key,)).fetchone()
+    row = db.execute("SELECT run FROM journal WHERE dedupe_key = ?", (key,)).fetchone()
     if row is None:
         return Amended(is_new=True, session=session)
-    run, state, blob = row
-    _amend_line(db, run, change)
-    if state != "queued":
+    (run,) = row
+    kept, text = bursts.amend(db, run, None if change.kind is Kind.DELETE else change.text)
+    _amend_line(db, kept, text)
+    waiting = db.execute("SELECT message FROM journal WHERE run = ? AND state = 'queued'", (kept,)).fetchone()
+    if waiting is None:
         return Amended(is_new=True, session=session)
-    if change.kind is Kind.DELETE:
+    if text is None:
         db.execute(
-            "UPDATE journal SET state = 'done', message = x'', ended_at = ? WHERE run = ?", (time.time(), run)
+            "UPDATE journal SET state = 'done', message = x'', ended_at = ? WHERE run = ?",
+            (time.time(), kept),
         )
     else:
-        message = replace(decode_inbound(blob), text=change.text)
-        db.execute("UPDATE journal SET message = ? WHERE run = ?", (encoder.encode(message), run))
-    return Amended(is_new=True, session=session, waiting=run)
+        message = replace(decode_inbound(waiting[0]), text=text)
+        db.execute("UPDATE journal SET message = ? WHERE run = ?", (encoder.encode(message), kept))
+    return Amended(is_new=True, session=session, waiting=kept, text=text)
 
 
-def _amend_line(db: sqlite3.Connection, run: RunId, change: InboundMessage) -> None:
+def _amend_line(db: sqlite3.Connection, run: RunId, text: str | None) -> None:
     """Change a person's line in the history; of one that was taken back, nothing is kept."""
-    if change.kind is Kind.DELETE:
+    if text is None:
         db.execute(
             "UPDATE messages SET text = ?, in_context = 0 WHERE run = ? AND role = 'user'", (TAKEN_BACK, run)
         )
     else:
-        db.execute("UPDATE messages SET text = ? WHERE run = ? AND role = 'user'", (change.text, run))
+        db.execute("UPDATE messages SET text = ? WHERE run = ? AND role = 'user'", (text, run))

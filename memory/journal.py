@@ -19,7 +19,7 @@ from bot.messages import (
     encoder,
     utc_now,
 )
-from memory import amendments, overheard
+from memory import amendments, bursts, overheard
 from memory.database import Database
 from memory.outbox import put_in_outbox
 from memory.rows import LINE, add_line, answer_id, count_line, follow_alias, line_from, user_line
@@ -76,9 +76,10 @@ class Journal:
             lambda db: _begin(db, message, attempts=attempts, history=history, in_context=in_context)
         )
 
-    async def merge(self, kept: Pending, absorbed: Sequence[Pending]) -> None:
+    async def merge(self, kept: Pending, burst: Sequence[Pending]) -> None:
         """See the protocol."""
         message, now = kept.message, time.time()
+        absorbed = [pending for pending in burst if pending.message.run != message.run]
 
         def job(db: sqlite3.Connection) -> None:
             changed = db.execute(
@@ -86,6 +87,7 @@ class Journal:
                 (encoder.encode(message), message.run, kept.attempts),
             )
             _fenced(changed, message.run)
+            bursts.keep(db, message.run, [pending.message for pending in burst])
             for pending in absorbed:
                 db.execute(
                     "UPDATE journal SET state = 'done', message = x'', ended_at = ?"
@@ -142,6 +144,7 @@ class Journal:
         def job(db: sqlite3.Connection) -> Recovery:
             old = time.time() - KEEP_DONE
             db.execute("DELETE FROM journal WHERE state = 'done' AND accepted_at < ?", (old,))
+            bursts.forget_done(db)
             db.execute("UPDATE journal SET state = 'queued', crashes = crashes + 1 WHERE state = 'running'")
             rows = db.execute(
                 "SELECT message, session, attempts, crashes >= ? FROM journal"

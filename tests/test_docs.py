@@ -14,7 +14,7 @@ from bench.report import cells
 from bench.results import Result
 from bot.app import App
 from bot.cli import app
-from bot.commands.help import document
+from bot.commands.help import document as commands_document
 from bot.settings import env_example, walk_settings
 from channels.registry import ADAPTERS
 from tests.bots import settings_for
@@ -96,7 +96,7 @@ def test_the_python_example_of_the_readme_passes_the_type_checker(tmp_path: Path
 
 async def test_the_document_of_the_commands_is_generated_from_them(tmp_path: Path) -> None:
     async with App(settings_for(tmp_path), has_web=False) as running:
-        assert (ROOT / "docs" / "commands.md").read_text("utf-8") == document(running.commands.specs)
+        assert (ROOT / "docs" / "commands.md").read_text("utf-8") == commands_document(running.commands.specs)
 
 
 def test_the_readme_has_every_platform() -> None:

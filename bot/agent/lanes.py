@@ -1,6 +1,7 @@
 """Lanes: the turns of one session one after another, those of different sessions side by side."""
 
 import asyncio
+import logging
 from collections import deque
 from collections.abc import Awaitable, Callable, Iterator, Sequence
 from typing import Protocol, TypeAlias
@@ -9,7 +10,10 @@ from msgspec.structs import replace
 
 from bot.agent.run import Run
 from bot.agent.store import Pending
+from bot.errors import StoreError
 from bot.messages import InboundMessage, RunId, SessionKey, Trigger
+
+log = logging.getLogger(__name__)
 
 Patience: TypeAlias = Callable[[InboundMessage], float]
 Merge: TypeAlias = Callable[[Sequence[Pending]], Awaitable[Pending]]
@@ -176,7 +180,14 @@ class Lanes:
         if self._merge is None or self._patience(lane.waiting[0].message) <= 0:
             return lane.waiting.popleft()
         burst = lane.take_burst()
-        return await self._merge(burst) if len(burst) > 1 else burst[0]
+        if len(burst) == 1:
+            return burst[0]
+        try:
+            return await self._merge(burst)
+        except StoreError as error:  # the store is in trouble, or one of them was taken back meanwhile
+            log.warning("burst not merged", extra={"cause": str(error)})
+            lane.waiting.extendleft(reversed(burst[1:]))
+            return burst[0]
 
 
 def _goes_on(message: InboundMessage, following: InboundMessage) -> bool:

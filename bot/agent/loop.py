@@ -297,14 +297,21 @@ class AgentLoop:
         amended = await self._journal.amend(change)
         if not amended.is_new:
             return Receipt.DUPLICATE
-        lane = self._lanes.get(amended.session)
-        if amended.waiting is None or lane is None:
-            return Receipt.ACCEPTED
-        if change.kind is Kind.EDIT:
-            lane.amend(amended.waiting, change.text)
-        elif (pending := lane.take_out(amended.waiting)) is not None:
-            self._publisher.end(silent_end(pending))
+        for name in (amended.session, SessionKey(amended.session + COMMANDS)):
+            lane = self._lanes.get(name)
+            if lane is None or amended.waiting is None:
+                continue
+            if amended.text is not None:
+                lane.amend(amended.waiting, amended.text)
+            elif (pending := lane.take_out(amended.waiting)) is not None:
+                self._close_silently(pending)
         return Receipt.ACCEPTED
+
+    def _close_silently(self, pending: Pending) -> None:
+        """Tell everybody who waits that a message gets no answer of its own."""
+        end = silent_end(pending)
+        self._publisher.end(end)
+        self._bus.emit(AgentEnd(session=end.session, run=end.run, reason=end.reason, seconds=0.0))
 
     def _put(self, pending: Pending) -> None:
         is_command = self._turn.is_command(pending.message)
@@ -322,11 +329,12 @@ class AgentLoop:
             last.message,
             text="\n".join(pending.message.text for pending in burst if pending.message.text),
             attachments=tuple(file for pending in burst for file in pending.message.attachments),
+            may_be_silent=all(pending.message.may_be_silent for pending in burst),
         )
         merged = replace(last, message=message)
-        await self._journal.merge(merged, absorbed)
+        await self._journal.merge(merged, burst)
         for pending in absorbed:
-            self._publisher.end(silent_end(pending))
+            self._close_silently(pending)
         return merged
 
     def retry(self, pending: Pending) -> None:
@@ -361,6 +369,7 @@ class AgentLoop:
                 await self._close(run, outcome, tally)
             except Fenced as error:
                 log.warning("turn lost its session", extra={"cause": str(error)})
+                self._bus.emit(AgentEnd(session=run.session, run=run.id, reason="silent", seconds=0.0))
             except Exception as error:  # noqa: BLE001 - logged by `failure`; the journal still has the message
                 failure(error, shown="", run=run.id)
                 self._tell_unsaved(run)
@@ -428,6 +437,7 @@ class AgentLoop:
         """Close the stream of a turn that could not be saved; it runs again at the next start."""
         text = "I could not save my answer. I will try again after the next start."
         self._bus.send(end_of(run.message, run.attempt, Outcome(reason="error", text=text), seq=run.seq + 1))
+        self._bus.emit(AgentEnd(session=run.session, run=run.id, reason="error", seconds=0.0))
 
     async def _reap(self, run: Run) -> None:
         """See the turn's task off; one that will not die is left behind, without a voice."""

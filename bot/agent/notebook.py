@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from typing import Protocol
 
-from bot.messages import Address, InboundMessage, decode_address, encoder
+from bot.messages import Address, InboundMessage, Role, decode_address, encoder
 
 
 class Chats(Protocol):
@@ -38,6 +38,8 @@ class Notebook:
         address = message.address
         await self._chats.note_chat(address)
         name = f"{address.channel}:{message.sender.id}"
+        if message.sender.role is Role.OWNER:  # on the page, which shows nothing but the history
+            return
         if address.is_direct and self._noted.get(name) != address and self._is_admin(message):
             await self._admins.put(name, encoder.encode(address).decode())
             self._noted[name] = address

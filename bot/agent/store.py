@@ -52,11 +52,13 @@ class Amended(Frozen, frozen=True, kw_only=True):
     Attributes:
         is_new: False for one that had been taken before.
         waiting: The message that it changes has not begun: that turn, so that its lane follows.
+        text: What that turn is to answer now; `None` where there is nothing any more.
     """
 
     is_new: bool
     session: SessionKey
     waiting: RunId | None = None
+    text: str | None = None
 
 
 class TurnRecord(Frozen, frozen=True, kw_only=True):
@@ -128,8 +130,13 @@ class Journal(Protocol):
             in_context: The model gets to see the message; a command is for people only.
         """
 
-    async def merge(self, kept: Pending, absorbed: Sequence[Pending]) -> None:
-        """Have one turn for several messages that wait: `kept` has the text of all, the others are done."""
+    async def merge(self, kept: Pending, burst: Sequence[Pending]) -> None:
+        """Have one turn for several messages that wait.
+
+        Args:
+            kept: The last of them, with the text of all; the others are done.
+            burst: All of them as they were, in order.
+        """
 
     async def overhear(self, message: InboundMessage, *, most: int) -> bool:
         """Keep what was said in a group for the next answer there; False for one that is known.

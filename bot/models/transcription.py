@@ -35,7 +35,12 @@ class Transcriber:
                 answer = await client.audio.transcriptions.create(model=model, file=path)
         except TimeoutError as error:
             raise ModelError(f"no transcript within {self._settings.timeout:g} s") from error
-        except openai.OpenAIError as error:
-            raise ModelError(f"transcription failed: {error}") from error
-        text: str = answer.text
+        except openai.APIStatusError as error:  # its text may quote the key
+            fault = f"the transcription server refuses (HTTP {error.status_code})"
+            raise ModelError(fault, status=error.status_code) from error
+        except (openai.OpenAIError, ValueError) as error:  # a body that is no JSON leaves the client bare
+            raise ModelError(f"transcription failed: {type(error).__name__}") from error
+        text = getattr(answer, "text", None)  # the client gives what is no JSON as it is
+        if not isinstance(text, str):
+            raise ModelError("the transcription server answers with something else than a transcript")
         return text.strip()

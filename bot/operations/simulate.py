@@ -55,7 +55,7 @@ def _load_studio() -> ModuleType:
 
 
 def variables(settings: Settings) -> dict[str, str]:
-    """The settings as environment variables, without all that would lead to a real platform or to real data."""
+    """The settings as environment variables, without what leads to real platforms and real data."""
     found = {}
     for name, _, field in walk_settings():
         path = name.removeprefix(PREFIX).lower().split("__")

@@ -49,15 +49,16 @@ class Attention:
     async def __aenter__(self) -> Self:
         self._events = self._bus.events()
         await self._group.__aenter__()
-        self._group.create_task(self._follow(), name=f"attention {self._adapter.name}")
+        name = f"attention {self._adapter.name}"
+        self._following = self._group.create_task(self._follow(), name=name)
         return self
 
     async def __aexit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self._events.close()
-        for task in self._waiting.values():
-            task.cancel()
+        self._following.cancel()  # what it has not read yet must begin no more signs
+        self._calm_all()
         await self._group.__aexit__(None, None, None)
 
     async def _follow(self) -> None:
@@ -74,6 +75,12 @@ class Attention:
                 self._calm(run)
             case AgentEnd(run=run):
                 self._calm(run)
+            case Missed():  # among them may be ends: rather no sign than one for good
+                self._calm_all()
+
+    def _calm_all(self) -> None:
+        for run in tuple(self._waiting):
+            self._calm(run)
 
     def _calm(self, run: RunId | None) -> None:
         if run is not None and (task := self._waiting.pop(run, None)) is not None:

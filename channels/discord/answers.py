@@ -1,44 +1,49 @@
 """Interactions (commands and presses): acknowledged in time, and answered by the token that came along."""
 
+import asyncio
 import time
 from collections import OrderedDict
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Final
 
 from discord.http import Route
 
-from bot.errors import ChannelError
-from channels.discord.errors import ANSWERED_ALREADY, UNKNOWN_INTERACTION, Refused
+from bot.errors import ChannelError, MessageGone
+from channels.discord.errors import ANSWERED_ALREADY, Refused
 from channels.discord.rest import Rest
 
 # Source: Discord API reference, "Receiving and Responding": 3 seconds to the first answer, 15 minutes in all.
 LIFETIME: Final = 14.5 * 60.0
+ACKNOWLEDGE_SECONDS: Final = 10.0
 DEFERRED_ANSWER, DEFERRED_CHANGE = 5, 6
 EPHEMERAL: Final = 1 << 6
-INVALID_TOKEN: Final = 50027
+OVER: Final = frozenset({10015, 10062, 50027})  # unknown webhook, unknown interaction, invalid token
 MOST: Final = 1_000
 PRIVATE: Final = "private:"  # how the id of a command begins whose answer only one person sees
 COMMAND: Final = "command:"
 PRESS: Final = "press:"
+BELOW: Final = ""  # in place of a key: nothing is kept for the answer, it is a message of its own
 
 
 @dataclass(slots=True, kw_only=True)
 class Use:
-    """A command that somebody used.
+    """A command that somebody used, or a button that only they see.
 
     Attributes:
         token: Lets us answer, and so is a secret.
+        acknowledged: Discord knows that we know: from then on it can be answered.
         original: Under which key the place of the answer was taken, that Discord keeps for it.
     """
 
     token: str
     is_private: bool
     until: float
+    acknowledged: asyncio.Event = field(default_factory=asyncio.Event)
     original: str | None = None
 
 
 class Answers:
-    """Knows what may still be answered by a token; after a restart nothing is, as tokens are not written down.
+    """Knows what may still be answered by a token; tokens are not written down, and end with the process.
 
     Args:
         lifetime: Seconds for which a token is used.
@@ -51,31 +56,67 @@ class Answers:
         self._by_message: OrderedDict[str, Use] = OrderedDict()
         self.application = 0
 
-    def remember(self, platform_id: str, token: str) -> None:
-        """Keep the token of a command."""
-        until = time.monotonic() + self._lifetime
-        self._uses[platform_id] = Use(token=token, is_private=platform_id.startswith(PRIVATE), until=until)
-        _shorten(self._uses)
+    def remember(self, platform_id: str, token: str, *, has_place: bool = True) -> Use:
+        """Keep the token of an interaction.
 
-    async def acknowledge(self, interaction: int, token: str, kind: int, *, is_private: bool = False) -> None:
-        """Tell Discord that an interaction has arrived; one that is too old, or answered, is let be.
+        Args:
+            has_place: Discord keeps a place for the answer. Without one, only a private answer needs the
+                token; all others are better off as messages, which a nonce keeps from coming twice.
+        """
+        is_private = platform_id.startswith(PRIVATE)
+        use = Use(
+            token=token,
+            is_private=is_private,
+            until=time.monotonic() + self._lifetime,
+            original=None if has_place else BELOW,
+        )
+        if has_place or is_private:
+            self._uses[platform_id] = use
+            _shorten(self._uses)
+        return use
+
+    async def defer(self, interaction: int, use: Use) -> None:
+        """Let people see that we think about a command; if that fails, it is answered as a message would be.
 
         Raises:
             ChannelError: Any of its kinds.
         """
+        body: dict[str, object] = {"type": DEFERRED_ANSWER}
+        if use.is_private:
+            body["data"] = {"flags": EPHEMERAL}
+        try:
+            await self._acknowledge(interaction, use.token, body)
+        except ChannelError:
+            use.until = 0.0
+            raise
+        finally:
+            use.acknowledged.set()
+
+    async def accept(self, interaction: int, use: Use) -> None:
+        """Let the person who pressed a button see that it went well; its message stays as it is.
+
+        Raises:
+            ChannelError: Any of its kinds.
+        """
+        try:
+            await self._acknowledge(interaction, use.token, {"type": DEFERRED_CHANGE})
+        except ChannelError:
+            use.until = 0.0
+            raise
+        finally:
+            use.acknowledged.set()
+
+    async def _acknowledge(self, interaction: int, token: str, body: dict[str, object]) -> None:
         route = Route(
             "POST",
             "/interactions/{webhook_id}/{webhook_token}/callback",
             webhook_id=interaction,
             webhook_token=token,
         )
-        body: dict[str, object] = {"type": kind}
-        if is_private:
-            body["data"] = {"flags": EPHEMERAL}
         try:
             await self._rest.call("acknowledge", route, json=body)
         except Refused as error:
-            if error.code not in (UNKNOWN_INTERACTION, ANSWERED_ALREADY):
+            if error.code != ANSWERED_ALREADY:
                 raise
 
     def to(self, platform_id: str | None) -> Use | None:
@@ -91,10 +132,16 @@ class Answers:
         if use.original is None:
             use.original = key
         if use.original == key:
-            told = await self._call(use, "PATCH", "/messages/@original", json=body)
-        else:
-            told = await self._call(use, "POST", "", json=_flagged(use, body), params={"wait": "true"})
+            try:
+                return self._posted(use, await self._call(use, "PATCH", "/messages/@original", json=body))
+            except MessageGone:  # somebody has deleted it: there is no place any more
+                use.original = BELOW
+        told = await self._call(use, "POST", "", json=_flagged(use, body), params={"wait": "true"})
         return self._posted(use, told)
+
+    def flags(self, use: Use) -> int:
+        """What makes an answer as private as it has to be."""
+        return EPHEMERAL if use.is_private else 0
 
     async def upload(self, use: Use, form: list[dict[str, Any]]) -> str:
         """Answer with a file."""
@@ -122,13 +169,29 @@ class Answers:
             webhook_id=self.application,
             webhook_token=use.token,
         )
+        await _acknowledged(use)
         try:
             return await self._rest.call("answer", route, **options)
         except Refused as error:
-            if error.code not in (INVALID_TOKEN, UNKNOWN_INTERACTION):
+            if error.code not in OVER:
                 raise
             use.until = 0.0  # the next try goes another way
             raise ChannelError(str(error)) from error
+
+
+async def _acknowledged(use: Use) -> None:
+    """Wait until Discord can be answered.
+
+    Raises:
+        ChannelError: It can't: the next try goes another way.
+    """
+    try:
+        async with asyncio.timeout(ACKNOWLEDGE_SECONDS):
+            await use.acknowledged.wait()
+    except TimeoutError:
+        use.until = 0.0
+    if use.until == 0.0:
+        raise ChannelError("discord answer: the command was not acknowledged in time")
 
 
 def asker(platform_id: str | None) -> str | None:

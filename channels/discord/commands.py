@@ -21,7 +21,7 @@ MAX_COMMANDS: Final = 100
 MAX_OPTIONS: Final = 25
 MAX_HELP: Final = 100
 NAME: Final = re.compile(r"[-_a-z0-9]{1,32}")
-STRING, NUMBER = 3, 10
+STRING, INTEGER = 3, 4
 ADMINISTRATOR: Final = str(1 << 3)
 IN_GUILD, WITH_BOT = 0, 1
 KEPT: Final = "commands"
@@ -52,12 +52,8 @@ async def publish(rest: Rest, application: int, state: State, commands: Mapping[
 
 def command_text(spec: CommandSpec, values: Mapping[str, object]) -> str:
     """What somebody would have typed, with the values they gave for arguments."""
-    words = [_word(values[one.name.lower()]) for one in spec.arguments if one.name.lower() in values]
+    words = [str(values[one.name.lower()]).strip() for one in spec.arguments if one.name.lower() in values]
     return " ".join([f"/{spec.name}", *words])
-
-
-def _word(value: object) -> str:
-    return str(int(value)) if isinstance(value, float) and value.is_integer() else str(value).strip()
 
 
 def _command(name: str, spec: CommandSpec) -> dict[str, object]:
@@ -76,7 +72,7 @@ def _option(argument: Argument) -> dict[str, object]:
     option: dict[str, object] = {
         "name": argument.name.lower(),
         "description": argument.help[:MAX_HELP] or argument.name,
-        "type": NUMBER if argument.kind == "number" else STRING,
+        "type": INTEGER if argument.kind == "number" else STRING,
         "required": argument.is_required,
     }
     if argument.choices and len(argument.choices) <= MAX_OPTIONS and argument.kind != "number":

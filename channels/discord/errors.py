@@ -18,7 +18,6 @@ GONE: Final = frozenset(
         50021,  # a system message
     }
 )
-UNKNOWN_INTERACTION: Final = 10062
 ANSWERED_ALREADY: Final = 40060
 CLOSED_FOR_GOOD: Final = {
     4004: "Discord does not take the token: set BOT_DISCORD__TOKEN to the one in the developer portal",

@@ -18,8 +18,8 @@ from channels.discord.rest import Rest
 log = logging.getLogger(__name__)
 
 INTENTS: Final = discord.Intents(guilds=True, messages=True, message_content=True)
-READY_SECONDS: Final = 60.0  # until Discord has to have greeted us
 LONGEST_PAUSE: Final = 15.0
+NEW_SESSION: Final = (1.0, 5.0)  # Source: Discord API reference, "Gateway", Resuming
 HANG_UP_SECONDS: Final = 2.0
 
 Hear: TypeAlias = Callable[..., None]
@@ -35,6 +35,7 @@ class Gateway(discord.Client):
         hear: Gets every event, with what the SDK made of it, in the order they came.
         heard: Told of every sign of life, heartbeats included.
         patience: Seconds without a connection after which `connect` gives up.
+        silence: Seconds without a word after which a socket is dead; the SDK watches, too.
     """
 
     def __init__(
@@ -45,14 +46,16 @@ class Gateway(discord.Client):
         hear: Hear,
         heard: Callable[[], None],
         patience: float,
+        silence: float,
         status: discord.Status | None = None,
     ) -> None:
-        super().__init__(intents=INTENTS, guild_ready_timeout=0.1, heartbeat_timeout=60.0, status=status)
+        super().__init__(intents=INTENTS, guild_ready_timeout=0.1, heartbeat_timeout=silence, status=status)
         self.http = self._connection.http = rest
         self._url = yarl.URL(gateway_url)
         self._hear = hear
         self._heard = heard
         self._patience = patience
+        self._silence = silence
         self._greeting: asyncio.Timeout | None = None
         self._tries = 0
         self._is_leaving = False
@@ -63,12 +66,19 @@ class Gateway(discord.Client):
             self._tries = 0
             if self._greeting is not None:
                 self._greeting.reschedule(None)
+        if event == "connect":  # a new session: the servers are told anew
+            self._ready.clear()
         try:
             self._hear(event, *args)
         except BotError:
             raise
         except Exception:
             log.exception("event not understood", extra={"channel": "discord", "event": event})
+
+    async def before_identify_hook(self, shard_id: int | None, *, initial: bool = False) -> None:
+        """Wait before a new session takes the place of a lost one, as Discord asks for."""
+        if not initial:
+            await asyncio.sleep(random.uniform(*NEW_SESSION))
 
     async def connect(self, *, reconnect: bool = True) -> None:
         """Hear Discord, over as many sockets as it takes.
@@ -99,7 +109,7 @@ class Gateway(discord.Client):
 
     async def _listen(self, session: dict[str, Any]) -> None:
         """Open a socket, and hear it until it ends; a greeting has to come in time."""
-        async with asyncio.timeout(READY_SECONDS) as self._greeting:
+        async with asyncio.timeout(self._silence) as self._greeting:
             self.ws = await DiscordWebSocket.from_client(self, **session)
             while True:
                 await self.ws.poll_event()

@@ -1,6 +1,6 @@
 """Messages, edits and deletions, as inbound messages."""
 
-from datetime import UTC, datetime
+from datetime import UTC
 from typing import Final, Literal
 
 import discord
@@ -206,8 +206,3 @@ def _file_kind(mime: str) -> Literal["image", "audio", "video", "file"]:
             return kind
         case _:
             return "file"
-
-
-def at(snowflake: int) -> datetime:
-    """When an id was made."""
-    return discord.utils.snowflake_time(snowflake)

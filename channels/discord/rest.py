@@ -12,7 +12,7 @@ from discord.http import HTTPClient, Route
 from discord.http import json_or_text as read_answer
 from discord.utils import MISSING
 
-from channels.discord.errors import discord_errors
+from channels.discord.errors import GONE, discord_errors
 from channels.discord.limits import Limits
 
 PATIENCE: Final = aiohttp.ClientTimeout(total=120, connect=10, sock_read=25)
@@ -77,7 +77,7 @@ class Rest(HTTPClient):
             return self._judge(route, response, answer)
 
     def _judge(self, route: Route, response: aiohttp.ClientResponse, answer: object) -> object:
-        if response.status == 429:
+        if response.status == 429 and _code(answer) not in GONE:
             raise self._limits.refused(route, response.headers, answer)
         self._limits.note(route, response.headers)
         if 200 <= response.status < 300:
@@ -92,6 +92,10 @@ class Rest(HTTPClient):
         if self._session is not None:
             await self._session.close()
             await asyncio.sleep(0)  # lets the transports say that they are closed
+
+
+def _code(answer: object) -> object:
+    return answer.get("code") if isinstance(answer, dict) else None
 
 
 def _form(fields: Iterable[dict[str, Any]]) -> aiohttp.FormData:

@@ -5,19 +5,42 @@ from functools import partial
 from typing import Final
 
 from channels.markup.tree import parse
-from channels.markup.writer import Marks, around_links, without_fences, write
+from channels.markup.writer import Marks, quoted, without_fences, write
 
 DEEPEST_HEADING: Final = 3
 # What Discord shows as it is remains so: an underscore or a bar between letters, one tilde.
 ESCAPED: Final = re.compile(r"\\|\*|`|(?<![^\W_])_|_(?![^\W_])|~(?=~)|(?<=~)~|\|(?=\|)|(?<=\|)\||\](?=\()")
+BARE_LINK: Final = re.compile(r"(?<![A-Za-z0-9<])https?://[^\s<>\u3000-\u303f\uff00-\uff65]+")
+TRAILING: Final = ".,:;!?'\"*_~`|\\"  # behind an address these end the sentence or the style
 BRACKET: Final = re.compile(r"(?<!\\)[\[\]]")
-LINE_START: Final = re.compile(r"( *)(?=#{1,3} |-# |>>> |> |- )")
+QUOTE_MARK: Final = re.compile(r"^(?:> ?)+", re.MULTILINE)
 STYLES: Final = {"strong": "**", "em": "*", "s": "~~"}
 
 
 def _escape(text: str, *, link_previews: bool) -> str:
     """Let plain words be plain; addresses stay whole, and in angle brackets where previews are off."""
-    return around_links(text, lambda words: ESCAPED.sub(r"\\\g<0>", words), str if link_previews else "<{}>".format)
+    parts, last = [], 0
+    for found in BARE_LINK.finditer(text):
+        url = _address(found[0])
+        parts += [_escape_words(text[last : found.start()]), url if link_previews else f"<{url}>"]
+        last = found.start() + len(url)
+    return "".join([*parts, _escape_words(text[last:])])
+
+
+def _escape_words(text: str) -> str:
+    return ESCAPED.sub(r"\\\g<0>", text)
+
+
+def _address(url: str) -> str:
+    """An address without what ends the sentence; a bracket belongs to it that was opened in it."""
+    while True:
+        shorter = url.rstrip(TRAILING)
+        for opening, closing in ("()", "[]"):
+            if shorter.endswith(closing) and shorter.count(closing) > shorter.count(opening):
+                shorter = shorter[:-1]
+        if shorter == url:
+            return url
+        url = shorter
 
 
 def _link(url: str, text: str, *, link_previews: bool) -> str:
@@ -47,9 +70,9 @@ def _heading(level: int, text: str) -> str:
     return f"{'#' * level} {text}" if level <= DEEPEST_HEADING else f"**{text}**"
 
 
-def _guard(line: str) -> str:
-    """A line of words that would be taken for a title, a quote or an item."""
-    return LINE_START.sub(r"\1\\", line, count=1) if LINE_START.match(line) else line
+def _quote(text: str) -> str:
+    """Begin every line with the mark; Discord knows no quotes within quotes."""
+    return quoted(QUOTE_MARK.sub("", text))
 
 
 def _marks(*, link_previews: bool) -> Marks:
@@ -60,8 +83,7 @@ def _marks(*, link_previews: bool) -> Marks:
         code_span=_code_span,
         code=_code,
         heading=_heading,
-        guard=_guard,
-        nests_quotes=False,
+        quote=_quote,
         bullet="- ",
     )
 

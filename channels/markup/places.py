@@ -8,6 +8,7 @@ from channels.markup.fences import BEGUN, Span, code_spans
 
 SENTENCE_END = re.compile(r"[.!?…](?:[\"')\]]*)\s+|[。！？]")
 JOINERS = frozenset("\u200d\ufe0e\ufe0f")
+MANY_FLAGS = 10_000  # letters of flags in a row, that are counted to find the pairs
 TRIES = 50  # spaces that are looked at
 LONGEST_CLUSTER = 64  # characters that belong together on the screen; more are no letter but mischief
 
@@ -93,17 +94,30 @@ def inside(text: str, start: int, place: int) -> int | None:
 def _whole_letter(text: str, start: int, place: int) -> int:
     """The nearest place before that parts no character from its marks."""
     for nearer in range(place, max(start, place - LONGEST_CLUSTER), -1):
-        if nearer >= len(text) or not _is_joined(text[nearer - 1], text[nearer]):
+        if nearer >= len(text) or not _is_joined(text, nearer):
             return nearer
     return place
 
 
-def _is_joined(before: str, after: str) -> bool:
+def _is_joined(text: str, place: int) -> bool:
+    before, after = text[place - 1], text[place]
     return (
         unicodedata.category(after).startswith("M")
         or after in JOINERS
         or before in "\u200d\\"
         or "\U0001f3fb" <= after <= "\U0001f3ff"
-        or ("\U0001f1e6" <= before <= "\U0001f1ff" and "\U0001f1e6" <= after <= "\U0001f1ff")
+        or (_is_flag(after) and _flags_before(text, place) % 2 == 1)
         or (before == "\r" and after == "\n")
+    )
+
+
+def _is_flag(letter: str) -> bool:
+    return "\U0001f1e6" <= letter <= "\U0001f1ff"
+
+
+def _flags_before(text: str, place: int) -> int:
+    """Letters of flags before a place; two of them are a flag."""
+    floor = max(0, place - MANY_FLAGS)
+    return next(
+        (number for number in range(place - floor) if not _is_flag(text[place - 1 - number])), place - floor
     )

@@ -4,16 +4,33 @@ import re
 from typing import Final
 
 from channels.markup.tree import parse
-from channels.markup.writer import Marks, each_line, without_fences, write
+from channels.markup.writer import Marks, quoted, without_fences, write
 
-PING: Final = re.compile(r"<(?=@[A-Z]|![a-ce-z])")  # not of a date, which notifies nobody
+PING: Final = re.compile(r"<(?=[!@#])")
 ALLOWED: Final = re.compile(r"&lt;([!@#][\w^|.-]+)&gt;")
 STYLES: Final = {"strong": "*", "em": "_", "s": "~"}
-JOINER: Final = "\u2060"  # between a bracket and what follows: to Slack no command any more, to people nothing
+JOINER: Final = "\u2060"  # between a bracket and what follows: no command to Slack, nothing to people
+BORDER: Final = "\u200b"  # between a mark and a letter; without it, Slack shows the mark
+BEGIN, END = "\ue000", "\ue001"  # around what is marked, until it is known what stands next to it
+TOUCHING: Final = re.compile(rf"(?<=\w){BEGIN}|{END}(?=\w)")
+EDGE: Final = re.compile(f"[{BEGIN}{END}]")
 
 
 def _escape(text: str) -> str:
-    return text.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
+    return EDGE.sub("", text).replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
+
+
+def _style(style: str, text: str) -> str:
+    return "\n".join(_marked(line, STYLES[style]) for line in text.split("\n"))
+
+
+def _marked(line: str, mark: str) -> str:
+    """A line in a style, which ends with the line; white space stays outside."""
+    words = line.strip()
+    if not words:
+        return line
+    before, _, after = line.partition(words)
+    return f"{before}{BEGIN}{mark}{words}{mark}{END}{after}"
 
 
 def _link(url: str, text: str) -> str:
@@ -25,7 +42,7 @@ def _link(url: str, text: str) -> str:
 
 
 def _code_span(text: str) -> str:
-    return f"`{_escape(text.replace('`', 'ˋ'))}`"
+    return f"{BEGIN}`{_escape(text.replace('`', 'ˋ'))}`{END}" if text.strip() else text
 
 
 def _code(text: str, _language: str) -> str:
@@ -33,18 +50,14 @@ def _code(text: str, _language: str) -> str:
     return f"```\n{_escape(without_fences(text))}\n```"
 
 
-def _heading(_level: int, text: str) -> str:
-    return text if "*" in text or not text else f"*{text}*"
-
-
-MARKS = Marks(
+MARKS: Final = Marks(
     escape=_escape,
-    style=lambda style, text: each_line(text, STYLES[style]),
+    style=_style,
     link=_link,
     code_span=_code_span,
     code=_code,
-    heading=_heading,
-    nests_quotes=False,
+    heading=lambda _level, text: _style("strong", text),
+    quote=quoted,
 )
 
 
@@ -54,7 +67,7 @@ def render_mrkdwn(markdown: str, *, allow_pings: bool = False) -> str:
     Args:
         allow_pings: Leave `<@U1>`, `<!here>` and the like as they are.
     """
-    written = write(parse(markdown), MARKS)
+    written = EDGE.sub("", TOUCHING.sub(BORDER, write(parse(markdown), MARKS)))
     return ALLOWED.sub(r"<\1>", written) if allow_pings else written
 
 

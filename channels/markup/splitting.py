@@ -9,7 +9,9 @@ from channels.markup.places import places
 
 REACH = 2  # times the limit that are looked at; markup may take more than what is measured
 SECANTS = 6  # guesses at how much fits, before the rest is halved
-BLANK = re.compile(r"\s*\n|\s{64,}")  # so that no piece is nothing but space
+BLANK = re.compile(r"\s*\n")
+SPACE = re.compile(r"\s+")
+MAX_INDENT = 64  # more space than that, or than fits, is not shown at the beginning of a piece
 INDENT = re.compile(r" +(?=\S)")
 
 
@@ -44,7 +46,7 @@ def split_markdown(
     pieces: list[Piece] = []
     last = len(text.rstrip())
     while True:
-        start, fence = _beginning(text, start, fence)
+        start, fence = _beginning(text, start, fence, limit)
         if last - start <= REACH * limit:
             whole = _whole(text, start, fence)
             if measure(whole.text) <= limit:
@@ -54,12 +56,15 @@ def split_markdown(
         start, fence = piece.end, piece.fence
 
 
-def _beginning(text: str, start: int, fence: str) -> tuple[int, str]:
+def _beginning(text: str, start: int, fence: str, limit: int) -> tuple[int, str]:
     """Where a piece has something to show: behind blank lines, and behind the end of code that was shown."""
     if fence and (behind := behind_closing(text, start, fence)) is not None:
         start, fence = behind, ""
     if not fence and (blank := BLANK.match(text, start)) is not None:
         start = blank.end()
+    space = SPACE.match(text, start) if not fence else None
+    if space is not None and space.end() - start >= min(limit, MAX_INDENT):
+        start = space.end()
     return start, fence
 
 

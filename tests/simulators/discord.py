@@ -13,7 +13,7 @@ from typing import ClassVar
 
 from aiohttp import web
 
-from tests.simulators.discord_api import Api
+from tests.simulators.discord_api import Api, answer
 from tests.simulators.discord_gateway import Gateway
 from tests.simulators.discord_interactions import Interactions
 from tests.simulators.discord_rates import too_often
@@ -75,7 +75,8 @@ class DiscordSimulator(Simulator):
 
     def routes(self) -> list[web.AbstractRouteDef]:
         gateway = web.get("/gateway/", self.gateway.serve)
-        return [gateway, *self.api.routes(), *self.interactions.routes()]
+        unknown = web.route("*", "/api/{path:.*}", _unknown)
+        return [gateway, *self.api.routes(), *self.interactions.routes(), unknown]
 
     async def drop(self) -> None:
         await self.gateway.drop()
@@ -221,3 +222,7 @@ class DiscordSimulator(Simulator):
             await self.gateway.dispatch("MESSAGE_CREATE", self.world.json_of(post, as_event=True))
         await self.tell()
         return post.id
+
+
+async def _unknown(_: web.Request) -> web.Response:
+    return answer({"message": "404: Not Found", "code": 0}, status=404)

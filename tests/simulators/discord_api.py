@@ -109,11 +109,12 @@ class Api:
             try:
                 if needs_token and request.headers.get("Authorization") != f"Bot {self._token}":
                     raise Refused(401, 0, "401: Unauthorized")
-                if needs_token:
-                    route, place = request.match_info.route.name or "", request.match_info.get("channel", "")
-                    headers, refusal = self._rates.spend(route, place)
-                    if refusal is not None:
-                        return refusal
+                named = request.match_info
+                place = named.get("channel") or named.get("token") or ""
+                route = named.route.name or ""
+                headers, refusal = self._rates.spend(route, place, is_counted=needs_token)
+                if refusal is not None:
+                    return refusal
                 response = await handler(request)
             except Refused as refused:
                 response = answer(refused.body, status=refused.status)

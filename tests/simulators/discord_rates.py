@@ -24,6 +24,8 @@ RATES: dict[str, tuple[int, float]] = {
     "unreact": (1, 0.25),
     "history": (5, 5.0),
     "start_thread": (50, 300.0),
+    "followup": (5, 2.0),
+    "edit_followup": (5, 2.0),
 }
 OLD_EDITS = (3, 20.0)  # a channel, for messages older than an hour
 
@@ -48,11 +50,18 @@ class Rates:
         self._windows: dict[tuple[str, str], Window] = {}
         self._all = Budget(50, 1.0)
 
-    def spend(self, route: str, place: str) -> tuple[dict[str, str], web.Response | None]:
-        """Count a call of a route about a channel; gives the headers of its answer, or a refusal."""
+    def spend(
+        self, route: str, place: str, *, is_counted: bool
+    ) -> tuple[dict[str, str], web.Response | None]:
+        """Count a call of a route; gives the headers of its answer, or a refusal.
+
+        Args:
+            place: The channel, or the token of the interaction, that has the bucket.
+            is_counted: Among all calls of the bot.
+        """
         if not self._is_on:
             return {}, None
-        wait = self._all.spend("")
+        wait = self._all.spend("") if is_counted else 0.0
         if wait:
             return {}, too_often(wait, is_global=True)
         if route not in RATES:

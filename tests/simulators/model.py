@@ -109,12 +109,23 @@ class Request:
         return str(texts[-1]) if texts else ""
 
 
+@dataclass(frozen=True, slots=True)
+class Recording:
+    """A recording that came in to be transcribed."""
+
+    model: str
+    name: str
+    data: bytes
+    key: str
+
+
 @dataclass(slots=True)
 class ModelServer:
     """The server, from `__aenter__` to `__aexit__`.
 
     Attributes:
         requests: All that came in, oldest first.
+        recordings: What came in to be transcribed, oldest first.
         key: What a caller has to know, if it is set.
         models: The names that it lists.
         unknown: Parameters that it refuses.
@@ -128,6 +139,7 @@ class ModelServer:
     port: int = 0
     respond: Callable[[Request], Reply] = lambda request: say(f"echo: {request.last_user_text}")
     requests: list[Request] = field(default_factory=list)
+    recordings: list[Recording] = field(default_factory=list)
     url: str = ""
     busy: int = 0
     _peers: set[object] = field(default_factory=set)
@@ -139,6 +151,7 @@ class ModelServer:
     async def __aenter__(self) -> Self:
         app = web.Application(client_max_size=64 * 1024 * 1024)
         app.router.add_post("/v1/chat/completions", self._complete)
+        app.router.add_post("/v1/audio/transcriptions", self._transcribe)
         app.router.add_get("/v1/models", self._list)
         self._runner = web.AppRunner(app, access_log=None, shutdown_timeout=0.1, handler_cancellation=True)
         await self._runner.setup()
@@ -179,6 +192,29 @@ class ModelServer:
             return _refuse(fail(401, "bad key"))
         data = [{"id": name, "object": "model", "created": 0, "owned_by": "sim"} for name in self.models]
         return web.json_response({"object": "list", "data": data})
+
+    async def _transcribe(self, http: web.Request) -> web.Response:
+        """Answer with the tokens of the script as the transcript; `raw` stands in place of the JSON.
+
+        Source: OpenAI API reference, Create transcription: a form with `file` and `model`, both needed.
+        """
+        form = await http.post()
+        file, model = form.get("file"), form.get("model")
+        if not isinstance(file, web.FileField) or not isinstance(model, str):
+            return _refuse(fail(400, "file and model are needed"))
+        key = http.headers.get("Authorization", "").removeprefix("Bearer ")
+        with file.file as sound:
+            self.recordings.append(Recording(model, file.filename, sound.read(), key))
+        if self.key is not None and key != self.key:
+            return _refuse(fail(401, f"Incorrect API key provided: {key}"))
+        reply = self._script.popleft() if self._script else say(f"heard {file.filename}")
+        if reply.hang_after is not None:
+            await self._closing.wait()
+        if reply.status != 200:
+            return _refuse(reply)
+        if reply.raw is not None:
+            return web.Response(body=b"".join(reply.raw), content_type=reply.content_type)
+        return web.json_response({"text": "".join(reply.tokens)})
 
     async def _complete(self, http: web.Request) -> web.StreamResponse:
         raw = await http.read()

@@ -1,4 +1,4 @@
-"""The page of `python -m bot simulate`: the chats of the simulated platforms side by side, and who plays in them.
+"""The page of `python -m bot simulate`: the chats of the simulated platforms side by side.
 
 Simulators and page live in one process, the bot in another. The page gets what is shown by server-sent
 events, one for each column that has changed, and posts what people do as JSON.
@@ -23,8 +23,9 @@ from aiohttp.typedefs import Handler
 from bot.errors import ConfigError
 from bot.operations.terminal import say
 from channels.registry import check_installed
-from tests.simulators.platform import File, Shown, Simulator, UploadKind
+from tests.simulators.platform import Shown, Simulator
 from tests.simulators.studio_bot import BotProcess
+from tests.simulators.studio_deeds import GROUP, Request, perform
 
 log = logging.getLogger(__name__)
 
@@ -35,7 +36,7 @@ SIMULATORS = {
     "feishu": ("tests.simulators.feishu", "FeishuSimulator"),
 }
 STATIC = Path(__file__).with_name("studio_static")
-PEOPLE, GROUP = ("ann", "bob"), "team"  # a direct chat is called as the person in it
+PEOPLE = ("ann", "bob")
 NEWEST = 100  # messages of a chat that are shown
 PAUSE = 0.1  # seconds between two looks at a column
 HEARTBEAT = 15.0
@@ -49,74 +50,6 @@ HEADERS = {
 }
 
 Column: TypeAlias = dict[str, Any]  # as it goes to the page, in JSON
-
-
-class Deed(msgspec.Struct, frozen=True, kw_only=True, tag_field="do", tag=str.lower):
-    """What the page asks for."""
-
-
-class Start(Deed):
-    """Start the bot."""
-
-
-class Kill(Deed):
-    """Kill the bot."""
-
-
-class Drop(Deed):
-    """Cut the live connections of a platform."""
-
-    platform: str
-
-
-class Click(Deed):
-    """Press a button."""
-
-    platform: str
-    user: str
-    message: str
-    label: str
-
-
-class Place(Deed):
-    """Something done in a chat."""
-
-    platform: str
-    user: str
-    is_direct: bool = True
-
-    @property
-    def chat(self) -> str:
-        """The name of the chat."""
-        return self.user if self.is_direct else GROUP
-
-
-class Say(Place):
-    """Say something."""
-
-    text: str
-    mentions_bot: bool = False
-    thread: str | None = None
-    reply_to: str | None = None
-
-
-class Slash(Place):
-    """Use a command of the platform's menu."""
-
-    command: str
-    arguments: str = ""
-
-
-class Upload(Place):
-    """Send a file; the data come in base64."""
-
-    name: str
-    mime: str
-    data: bytes
-    text: str = ""
-
-
-Request: TypeAlias = Start | Kill | Drop | Click | Say | Slash | Upload
 
 
 class Studio:
@@ -215,7 +148,8 @@ class Studio:
             async with asyncio.timeout(HEARTBEAT), self._news:
                 return await self._news.wait_for(
                     lambda: (
-                        self._is_closing or any(seen.get(name) is not one for name, one in self._columns.items())
+                        self._is_closing
+                        or any(seen.get(name) is not one for name, one in self._columns.items())
                     )
                 )
         return False
@@ -244,44 +178,11 @@ class Studio:
         except msgspec.ValidationError as error:
             raise web.HTTPBadRequest(text=str(error)) from None
         try:
-            await self._perform(deed)
+            await perform(deed, self._simulators, self.bot)
         except Exception as error:  # a simulator's assertion must not end more than this request
             log.exception("the simulator did not take it")
             return web.Response(status=409, text=f"That did not work: {error!r}")
         return web.Response(status=204)
-
-    async def _perform(self, deed: Request) -> None:
-        match deed:
-            case Start():
-                await self.bot.start()
-            case Kill():
-                await self.bot.kill()
-            case Drop():
-                await self._simulators[deed.platform].drop()
-            case Click():
-                await self._simulators[deed.platform].click(deed.message, deed.label, user=deed.user)
-            case Slash():
-                await self._simulators[deed.platform].slash(
-                    deed.chat, deed.command, deed.arguments, user=deed.user, direct=deed.is_direct
-                )
-            case Say():
-                await self._say(deed)
-            case Upload():
-                file = File(name=deed.name, data=deed.data, mime=deed.mime, kind=_kind(deed.mime))
-                await self._simulators[deed.platform].upload(
-                    deed.chat, file, user=deed.user, text=deed.text, direct=deed.is_direct
-                )
-
-    async def _say(self, deed: Say) -> None:
-        await self._simulators[deed.platform].user_says(
-            deed.chat,
-            deed.text,
-            user=deed.user,
-            direct=deed.is_direct,
-            mentions_bot=deed.mentions_bot and not deed.is_direct,
-            thread=deed.thread,
-            reply_to=deed.reply_to,
-        )
 
 
 @web.middleware
@@ -293,12 +194,6 @@ async def _guard(request: web.Request, handler: Handler) -> web.StreamResponse:
     if not response.prepared:
         response.headers.update(HEADERS)
     return response
-
-
-def _kind(mime: str) -> UploadKind:
-    """What platforms make of a file of this type."""
-    kinds: dict[str, UploadKind] = {"image": "image", "audio": "audio", "video": "video"}
-    return kinds.get(mime.partition("/")[0], "file")
 
 
 def _column(simulator: Simulator) -> Column:
@@ -354,6 +249,14 @@ def _simulators(names: Sequence[str]) -> Iterator[Simulator]:
             yield simulator
 
 
+def _make_home(home: Path, models: Path) -> Path:
+    """A data directory that has the demo model, also if it is fetched later on."""
+    data = home.expanduser().absolute()
+    data.mkdir(parents=True, exist_ok=True)
+    (data / "models").symlink_to(models)
+    return data
+
+
 async def serve(
     variables: Mapping[str, str], *, port: int, home: Path | None, platforms: Sequence[str], models: Path
 ) -> int:
@@ -371,9 +274,7 @@ async def serve(
         asyncio.get_running_loop().add_signal_handler(number, stop.set)
     async with AsyncExitStack() as stack:
         directory = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="switchboard-")))
-        data = home.expanduser().absolute() if home is not None else directory / "home"
-        data.mkdir(parents=True, exist_ok=True)
-        (data / "models").symlink_to(models)
+        data = _make_home(home or directory / "home", models)
         simulators = [await stack.enter_async_context(one) for one in _simulators(platforms)]
         if not simulators:
             raise ConfigError("no platform is left to simulate")

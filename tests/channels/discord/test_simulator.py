@@ -251,3 +251,7 @@ async def test_faults_hit_the_sdk_as_they_do_in_life(
 
     assert platform.texts("ann") == texts
     assert failed == (fault.kind in ("lose", "cut") or fault.status == 503)
+
+
+async def test_a_call_that_there_is_not_is_refused_as_json(platform: DiscordSimulator) -> None:
+    assert await call(platform, "/mystery", {}) == (404, {"message": "404: Not Found", "code": 0})

@@ -59,9 +59,12 @@ async def used(platform: DiscordSimulator, bot: Listener, *, direct: bool = True
 async def test_a_command_is_used_with_its_arguments(platform: DiscordSimulator, bot: Listener) -> None:
     interaction = await used(platform, bot, direct=False)
     assert interaction.data is not None
-    options = interaction.data.get("options", [])
+    data: dict[str, Any] = dict(interaction.data)
 
-    assert [(one["name"], one["value"]) for one in options] == [("who", "bob"), ("text", "good morning")]
+    assert [(one["name"], one["value"]) for one in data["options"]] == [
+        ("who", "bob"),
+        ("text", "good morning"),
+    ]
     assert interaction.user.name == "ann"
     assert interaction.guild_id is not None
     assert platform.interactions.syncs == 1
@@ -207,7 +210,7 @@ async def test_a_direct_chat_is_opened_by_the_bot(platform: DiscordSimulator, bo
 async def test_what_was_used_while_the_bot_was_cut_off_comes_too_late(
     platform: DiscordSimulator, bot: Listener
 ) -> None:
-    platform.interactions.answer_seconds = 0.05
+    platform.interactions.answer_seconds = 0
     await registered(bot)
     async with platform.away():
         await platform.slash("ann", "greet", "bob")
@@ -239,3 +242,12 @@ async def test_a_command_cannot_be_answered_as_a_press(platform: DiscordSimulato
     status, error = await call(platform, path, {"type": 6})
 
     assert (status, error["code"]) == (400, 50035)
+
+
+async def test_answers_by_token_have_a_rate_of_their_own(platform: DiscordSimulator, bot: Listener) -> None:
+    interaction = await used(platform, bot)
+    await interaction.response.defer()
+    path = f"/webhooks/{interaction.application_id}/{interaction.token}"
+    statuses = [(await call(platform, path, {"content": "x"}))[0] for _ in range(6)]
+
+    assert statuses == [200] * 5 + [429]
