@@ -14,6 +14,7 @@ from pydantic import (
     ConfigDict,
     Field,
     SecretStr,
+    StringConstraints,
     ValidationError,
     ValidationInfo,
     field_validator,
@@ -46,6 +47,10 @@ def _split(value: object) -> object:
 
 
 Names: TypeAlias = Annotated[tuple[str, ...], NoDecode, BeforeValidator(_split)]
+
+
+# Goes into sessions and paths, which have signs of their own.
+AccountName: TypeAlias = Annotated[str, StringConstraints(pattern=r"^[a-z0-9]+([_-][a-z0-9]+)*$")]
 
 
 class Section(BaseModel):
@@ -225,7 +230,7 @@ class TelegramSettings(ChannelSettings):
     webhook_secret: SecretStr | None = Field(
         default=None, description="webhook: what Telegram must send along; default: derived from the token."
     )
-    accounts: dict[str, TelegramAccount] = Field(default={}, description="More bots, by name.")
+    accounts: dict[AccountName, TelegramAccount] = Field(default={}, description="More bots, by name.")
 
 
 class DiscordAccount(Section):
@@ -247,7 +252,7 @@ class DiscordSettings(ChannelSettings):
     gateway_url: str = Field(
         default="wss://gateway.discord.gg/", pattern=r"^wss?://", description="The gateway."
     )
-    accounts: dict[str, DiscordAccount] = Field(default={}, description="More bots, by name.")
+    accounts: dict[AccountName, DiscordAccount] = Field(default={}, description="More bots, by name.")
 
 
 class SlackAccount(Section):
@@ -272,7 +277,7 @@ class SlackSettings(ChannelSettings):
     trust_admins: bool = Field(
         default=False, description="Admins and owners of the workspace may steer the bot."
     )
-    accounts: dict[str, SlackAccount] = Field(default={}, description="More workspaces, by name.")
+    accounts: dict[AccountName, SlackAccount] = Field(default={}, description="More workspaces, by name.")
 
     @model_validator(mode="after")
     def _can_hear(self) -> Self:
@@ -314,14 +319,18 @@ class FeishuSettings(ChannelSettings):
     encrypt_key: SecretStr | None = Field(
         default=None, description="webhook: set it where the console has one."
     )
-    accounts: dict[str, FeishuAccount] = Field(default={}, description="More apps, by name.")
+    accounts: dict[AccountName, FeishuAccount] = Field(default={}, description="More apps, by name.")
 
     @model_validator(mode="after")
     def _is_complete(self) -> Self:
         if bool(self.app_id) != bool(self.app_secret):
             raise ValueError("feishu: BOT_FEISHU__APP_ID and BOT_FEISHU__APP_SECRET go together")
-        if self.mode == "webhook" and self.app_id and not self.verification_token:
-            raise ValueError("feishu: mode webhook needs BOT_FEISHU__VERIFICATION_TOKEN")
+        if self.mode == "webhook":
+            accounts: tuple[FeishuSettings | FeishuAccount, ...] = (self, *self.accounts.values())
+            if any(account.app_id and not account.verification_token for account in accounts):
+                raise ValueError(
+                    "feishu: mode webhook needs BOT_FEISHU__VERIFICATION_TOKEN, and one of each account"
+                )
         return self
 
 
@@ -400,18 +409,40 @@ class Settings(BaseSettings):
         return admins
 
     @model_validator(mode="after")
-    def _can_be_reached(self) -> Self:
-        is_http_slack = self.slack.bot_token is not None and self.slack.app_token is None
+    def _fit_together(self) -> Self:
+        if faults := [*self._unreachable(), *self._ambiguous(), *self._unheard()]:
+            raise ValueError("\n".join(faults))
+        return self
+
+    def _unreachable(self) -> Iterator[str]:
+        """Platforms that are to come to us, and don't know where or find nobody."""
+        slack = (self.slack, *self.slack.accounts.values())
         for name, needs in (
             ("BOT_TELEGRAM__MODE=webhook", self.telegram.mode == "webhook"),
             ("BOT_FEISHU__MODE=webhook", self.feishu.mode == "webhook"),
-            ("Slack without BOT_SLACK__APP_TOKEN", is_http_slack),
+            ("Slack without BOT_SLACK__APP_TOKEN", any(one.bot_token and not one.app_token for one in slack)),
         ):
             if needs and self.public_url is None:
-                raise ValueError(f"{name} needs BOT_PUBLIC_URL")
+                yield f"{name} needs BOT_PUBLIC_URL"
             if needs and not self.web.enabled:
-                raise ValueError(f"{name} needs the web server: BOT_WEB__ENABLED=true")
-        return self
+                yield f"{name} needs the web server: BOT_WEB__ENABLED=true"
+
+    def _ambiguous(self) -> Iterator[str]:
+        """Accounts under the name of the one that has none."""
+        for name, is_on, accounts in (
+            ("TELEGRAM", self.telegram.token, self.telegram.accounts),
+            ("DISCORD", self.discord.token, self.discord.accounts),
+            ("SLACK", self.slack.bot_token, self.slack.accounts),
+            ("FEISHU", self.feishu.app_id, self.feishu.accounts),
+        ):
+            if is_on and "default" in accounts:
+                yield f"BOT_{name}__ACCOUNTS__DEFAULT: the account of BOT_{name} has this name already"
+
+    def _unheard(self) -> Iterator[str]:
+        """Voice notes for a server that nobody has named."""
+        servers = (self.transcription.base_url, self.transcription.api_key)
+        if self.transcription.model and not any((*servers, self.openai.base_url, self.openai.api_key)):
+            yield "BOT_TRANSCRIPTION__MODEL needs BOT_TRANSCRIPTION__BASE_URL or a key"
 
     @property
     def effective_provider(self) -> Literal["openai", "local"]:

@@ -8,12 +8,15 @@ from bot.messages import InboundMessage, RunId
 
 def keep(db: sqlite3.Connection, kept: RunId, burst: Sequence[InboundMessage]) -> None:
     """Remember the messages that one run answers; one of them may stand for a burst itself."""
+    single = [message for message in burst if not _is_burst(db, message.run)]
     for message in burst:
-        moved = db.execute("UPDATE bursts SET kept = ? WHERE kept = ?", (kept, message.run))
-        if moved.rowcount == 0:
-            db.execute(
-                "INSERT INTO bursts (run, kept, text) VALUES (?, ?, ?)", (message.run, kept, message.text)
-            )
+        db.execute("UPDATE bursts SET kept = ? WHERE kept = ?", (kept, message.run))
+    for message in single:
+        db.execute("INSERT INTO bursts (run, kept, text) VALUES (?, ?, ?)", (message.run, kept, message.text))
+
+
+def _is_burst(db: sqlite3.Connection, run: RunId) -> bool:
+    return db.execute("SELECT 1 FROM bursts WHERE kept = ? LIMIT 1", (run,)).fetchone() is not None
 
 
 def amend(db: sqlite3.Connection, run: RunId, text: str | None) -> tuple[RunId, str | None]:

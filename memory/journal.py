@@ -89,11 +89,12 @@ class Journal:
             _fenced(changed, message.run)
             bursts.keep(db, message.run, [pending.message for pending in burst])
             for pending in absorbed:
-                db.execute(
+                changed = db.execute(
                     "UPDATE journal SET state = 'done', message = x'', ended_at = ?"
                     " WHERE run = ? AND state = 'queued'",
                     (now, pending.message.run),
                 )
+                _fenced(changed, pending.message.run)
 
         await self._database.write(job)
 

@@ -193,6 +193,7 @@ def _empty(db: sqlite3.Connection, session: SessionKey, but: RunId) -> None:
     """Delete what was said and done in a session, the command that asks for it aside."""
     runs = "SELECT run FROM messages WHERE session = ? AND run <> ?"
     db.execute(f"DELETE FROM tool_calls WHERE run IN ({runs})", (session, but))
+    db.execute(f"DELETE FROM bursts WHERE kept IN ({runs})", (session, but))
     db.execute(f"DELETE FROM outbox WHERE state = 'failed' AND run IN ({runs})", (session, but))
     db.execute("DELETE FROM messages WHERE session = ? AND run <> ?", (session, but))
     db.execute("DELETE FROM overheard WHERE session = ?", (session,))

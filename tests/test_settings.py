@@ -274,3 +274,103 @@ def test_the_example_uncommented_gives_the_defaults() -> None:
 
     assert len(settings) == len(variables)
     assert load_settings() == Settings.model_construct()
+
+
+# --- platforms
+
+
+def test_accounts_have_names_of_their_own(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("BOT_TELEGRAM__TOKEN", "one")
+    monkeypatch.setenv("BOT_TELEGRAM__ACCOUNTS__TWO__TOKEN", "two")
+    write_dotenv("BOT_TELEGRAM__ACCOUNTS__NUMBER_3__TOKEN=three")
+    write_toml('[telegram.accounts.four]\ntoken = "four"')
+    settings = load_settings()
+
+    tokens = {name: account.token.get_secret_value() for name, account in settings.telegram.accounts.items()}
+    assert tokens == {"two": "two", "number_3": "three", "four": "four"}
+
+
+@pytest.mark.parametrize("name", ["a:b", "a/b", "A", "", "a b", "ä"])
+def test_a_name_that_would_break_sessions_or_paths_is_refused(name: str) -> None:
+    write_toml(f'[telegram.accounts."{name}"]\ntoken = "t"')
+
+    assert "telegram.accounts" in faults()
+
+
+def test_an_account_without_its_token_is_refused() -> None:
+    write_toml("[discord.accounts.two]")
+
+    assert "discord.accounts.two.token" in faults()
+
+
+def test_a_key_that_no_account_has_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("BOT_TELEGRAM__ACCOUNTS__TWO__TOKN", "t")
+
+    assert "BOT_TELEGRAM__ACCOUNTS__TWO__TOKN is not a setting" in faults()
+
+
+@pytest.mark.parametrize(
+    ("toml", "fault"),
+    [
+        ('[slack]\nbot_token = "b"', "a bot token needs BOT_SLACK__APP_TOKEN"),
+        ('[slack.accounts.two]\nbot_token = "b"', "a bot token needs BOT_SLACK__APP_TOKEN"),
+        ('[slack]\nbot_token = "b"\nsigning_secret = "s"', "needs BOT_PUBLIC_URL"),
+        (
+            '[slack]\nbot_token = "b"\napp_token = "a"\n'
+            '[slack.accounts.two]\nbot_token = "b"\nsigning_secret = "s"',
+            "needs BOT_PUBLIC_URL",
+        ),
+        ('[feishu]\napp_id = "cli"', "BOT_FEISHU__APP_ID and BOT_FEISHU__APP_SECRET go together"),
+        ('[feishu]\napp_secret = "s"', "BOT_FEISHU__APP_ID and BOT_FEISHU__APP_SECRET go together"),
+        (
+            '[feishu]\napp_id = "cli"\napp_secret = "s"\nmode = "webhook"',
+            "mode webhook needs BOT_FEISHU__VERIFICATION_TOKEN",
+        ),
+        (
+            '[feishu]\nmode = "webhook"\n[feishu.accounts.two]\napp_id = "cli"\napp_secret = "s"',
+            "mode webhook needs BOT_FEISHU__VERIFICATION_TOKEN",
+        ),
+        ('[telegram]\nmode = "webhook"', "BOT_TELEGRAM__MODE=webhook needs BOT_PUBLIC_URL"),
+        (
+            'public_url = "https://bot.example.org"\n[web]\nenabled = false\n[telegram]\nmode = "webhook"',
+            "BOT_TELEGRAM__MODE=webhook needs the web server",
+        ),
+        ('public_url = "http://bot.example.org"', "public_url (BOT_PUBLIC_URL)"),
+        (
+            '[telegram]\ntoken = "t"\n[telegram.accounts.default]\ntoken = "u"',
+            "BOT_TELEGRAM__ACCOUNTS__DEFAULT",
+        ),
+        ('[transcription]\nmodel = "whisper-1"', "BOT_TRANSCRIPTION__MODEL needs"),
+        ("[discord]\nblock_min = 500\nblock_max = 499", "499 is below block_min (500)"),
+    ],
+)
+def test_a_platform_that_could_not_work_stops_the_start(toml: str, fault: str) -> None:
+    write_toml(toml)
+
+    assert fault in faults()
+
+
+def test_every_contradiction_between_platforms_is_told_at_once() -> None:
+    write_toml('[telegram]\nmode = "webhook"\n[slack]\nbot_token = "b"\nsigning_secret = "s"')
+    told = faults()
+
+    assert "  - BOT_TELEGRAM__MODE=webhook needs BOT_PUBLIC_URL" in told
+    assert "  - Slack without BOT_SLACK__APP_TOKEN needs BOT_PUBLIC_URL" in told
+
+
+@pytest.mark.parametrize(
+    "toml",
+    [
+        '[slack]\nbot_token = "b"\napp_token = "a"',
+        'public_url = "https://bot.example.org"\n[slack]\nbot_token = "b"\nsigning_secret = "s"',
+        '[telegram.accounts.default]\ntoken = "t"',
+        '[feishu]\napp_id = "cli"\napp_secret = "s"',
+        '[transcription]\nmodel = "whisper-1"\nbase_url = "http://localhost:8000/v1"',
+        '[transcription]\nmodel = "whisper-1"\n[openai]\napi_key = "k"',
+        'public_url = "http://127.0.0.1:8765"',
+    ],
+)
+def test_what_works_together_is_taken(toml: str) -> None:
+    write_toml(toml)
+
+    assert load_settings()

@@ -34,7 +34,7 @@ from bot.telemetry import turn_context
 
 log = logging.getLogger(__name__)
 
-COMMANDS = "/"  # behind a session's key: the lane of its commands
+COMMANDS = "\x1fcommands"  # behind a session's key: the lane of its commands
 GROUP_CONTEXT = 50  # messages of a group that are kept where no setting says otherwise
 COMMIT_TRIES = 3
 COMMIT_SECONDS = 30.0

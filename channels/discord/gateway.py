@@ -49,6 +49,8 @@ class Gateway(discord.Client):
         silence: float,
         status: discord.Status | None = None,
     ) -> None:
+        logging.getLogger("discord").setLevel(logging.WARNING)  # below are the texts of all messages
+        discord.VoiceClient.warn_nacl = discord.VoiceClient.warn_dave = False  # it is not to ask for voice
         super().__init__(intents=INTENTS, guild_ready_timeout=0.1, heartbeat_timeout=silence, status=status)
         self.http = self._connection.http = rest
         self._url = yarl.URL(gateway_url)

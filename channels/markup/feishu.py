@@ -11,6 +11,8 @@ from channels.markup.writer import Marks, quoted, without_fences, write
 MAX_TABLES = 5  # in one card; more are refused
 PAGE_SIZE = 10  # rows of a table that are shown at once; the platform takes 1 to 10
 STYLES = {"strong": "**", "em": "*", "s": "~~"}
+TAG = re.compile(r"<(?=/?(?:at|person)\b)")
+JOINER = "\u2060"  # behind a bracket: no tag any more, and people see no difference
 SPECIAL = re.compile(r"([\\*_~`\[\]])")
 
 Element: TypeAlias = dict[str, object]
@@ -27,7 +29,12 @@ def _link(url: str, text: str) -> str:
 
 
 def _code(text: str, language: str) -> str:
-    return f"```{language or 'plain_text'}\n{without_fences(text)}\n```"
+    return f"```{language or 'plain_text'}\n{_without_tags(without_fences(text))}\n```"
+
+
+def _without_tags(code: str) -> str:
+    """Code in which nobody is called; nothing can be escaped there."""
+    return TAG.sub(f"<{JOINER}", code)
 
 
 def _style(style: str, text: str) -> str:
@@ -39,7 +46,7 @@ MARKS = Marks(
     escape=_escape,
     style=_style,
     link=_link,
-    code_span=lambda text: f"`{text.replace('`', 'ˋ')}`",
+    code_span=lambda text: f"`{_without_tags(text.replace('`', 'ˋ'))}`",
     code=_code,
     heading=lambda level, text: f"{'#' * level} {text}",
     quote=quoted,

@@ -6,12 +6,12 @@ from typing import NamedTuple
 # Deeper indentation than CommonMark's three is taken, too: that is code in an item of a list. Longer lines
 # and marks than these are no fences to us, so that a fence that has to be repeated stays short.
 FENCE_LINE = re.compile(
-    r"^(?P<lead>[ \t]{0,20}(?:(?:[-*+]|\d{1,3}[.)]) {1,4})?)(?P<marks>`{3,20}|~{3,20})"
+    r"^(?P<lead>[ \t]{0,20}(?:(?:[-*+]|\d{1,3}[.)]) {1,4}){0,4})(?P<marks>`{3,20}|~{3,20})"
     r"(?P<info>[^`\n]{0,80})$",
     re.MULTILINE,
 )
 BEGUN = re.compile(
-    r"[ \t]{0,20}(?:(?:[-*+]|\d{1,3}[.)]) {1,4})?(?:`{1,2}|~{1,2}|(?:`{3,20}|~{3,20})[^`\n]{0,80})"
+    r"[ \t]{0,20}(?:(?:[-*+]|\d{1,3}[.)]) {1,4}){0,4}(?:`{1,2}|~{1,2}|(?:`{3,20}|~{3,20})[^`\n]{0,80})"
 )
 PARTIAL = re.compile(r"(?:^|\n)[ \t]*(?P<marks>`+|~+)[ \t]*\Z")
 MAX_LANGUAGE = 32

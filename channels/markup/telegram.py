@@ -31,9 +31,9 @@ from channels.markup.tree import (
 
 STYLES: Final = {"strong": "bold", "em": "italic", "s": "strikethrough"}
 MAX_ENTITIES: Final = 100  # of one message; Telegram passes over what is beyond
-LINK: Final = re.compile(
-    r"(?:https?://(?:[^\s/?#@]*@)?[^\s/?#@:]*\w\.\w[^\s]*|tg://\w[^\s]*|mailto:\S+@\S+)\Z"
-)
+LINK: Final = re.compile(r"(?:https?://(?:[^\s/?#@]*@)?[^\s/?#@:]*\w\.\w[^\s]*|mailto:\S+@\S+)\Z")
+NAME: Final = re.compile(r"(?<![\w@/])@(?=[A-Za-z]\w{2,})")  # how a person or a group is called
+JOINER: Final = "\u2060"  # behind the sign: Telegram finds no name any more, people see no difference
 CODE: Final = frozenset({"code", "pre"})
 SPLIT: Final = frozenset(STYLES.values())  # these leave out the code that is in them
 ORDER: Final = {"blockquote": 0, "pre": 1, "code": 2, "text_link": 3}  # of entities that cover the same
@@ -88,6 +88,7 @@ class _Writer:
     size: int = 0
     marks: list[_Mark] = field(default_factory=list)
     indent: str = ""
+    allow_pings: bool = False
 
     @property
     def here(self) -> _Place:
@@ -121,9 +122,14 @@ class _Writer:
             self.marks.append(mark._replace(begin=begin, end=end))
 
 
-def render(markdown: str) -> Rendered:
-    """The text with its entities."""
-    writer = _Writer()
+def guard_pings(text: str) -> str:
+    """A text that calls nobody by name."""
+    return NAME.sub(f"@{JOINER}", text)
+
+
+def render(markdown: str, *, allow_pings: bool = False) -> Rendered:
+    """The text with its entities; code is left as it is, since nobody is called in it."""
+    writer = _Writer(allow_pings=allow_pings)
     _blocks(parse(markdown), writer)
     text = "".join(writer.parts)
     marks = sorted(writer.marks, key=lambda mark: (mark.begin, -mark.end, ORDER.get(mark.type, len(ORDER))))
@@ -201,7 +207,7 @@ def _inlines(inlines: tuple[Inline, ...], writer: _Writer, *, is_link: bool = Fa
         since = writer.here
         match inline:
             case Text(text):
-                writer.put(text)
+                writer.put(text if writer.allow_pings else guard_pings(text))
             case Break():
                 writer.put("\n")
             case CodeSpan(text):

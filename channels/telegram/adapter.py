@@ -58,7 +58,13 @@ class TelegramAdapter:
         self._client = Client(token, settings.base_url)
         self._chats = Chats(setup.state)
         keyboard = Keyboard(setup.state)
-        self._sending = Sending(self._client, self._chats, keyboard, link_previews=settings.link_previews)
+        self._sending = Sending(
+            self._client,
+            self._chats,
+            keyboard,
+            link_previews=settings.link_previews,
+            allow_pings=settings.allow_pings,
+        )
         self._files = Files(self._client, self._sending)
         self._hearing = Hearing(
             setup.intake,

@@ -17,7 +17,7 @@ from telegram.constants import ReactionEmoji
 from bot.errors import ChannelError, MessageGone, StoreError
 from bot.messages import Address, Frozen
 from channels.base import Content
-from channels.markup.telegram import render
+from channels.markup.telegram import guard_pings, render
 from channels.telegram.chats import Chats
 from channels.telegram.client import Client
 from channels.telegram.errors import ChatMoved, Unchanged, telegram_errors
@@ -38,15 +38,18 @@ class Text(Frozen, frozen=True, kw_only=True):
 class Sending:
     """Carries out what delivery asks for, one call each."""
 
-    def __init__(self, client: Client, chats: Chats, keyboard: Keyboard, *, link_previews: bool) -> None:
+    def __init__(
+        self, client: Client, chats: Chats, keyboard: Keyboard, *, link_previews: bool, allow_pings: bool
+    ) -> None:
         self._bot = client.bot
+        self._allow_pings = allow_pings
         self._chats = chats
         self._keyboard = keyboard
         self._previews = LinkPreviewOptions(is_disabled=not link_previews)
 
     async def post(self, address: Address, content: Content) -> str:
         """Post a message; gives our id of it."""
-        words = put_into_text(content)
+        words = put_into_text(content, allow_pings=self._allow_pings)
         keyboard = await self._keys(content)
         async with self.calls(address, "sendMessage") as chat:
             posted = await self._bot.send_message(
@@ -62,7 +65,7 @@ class Sending:
 
     async def edit(self, address: Address, platform_id: str, content: Content) -> None:
         """Make a message look so; its buttons are those of `content`."""
-        words = put_into_text(content)
+        words = put_into_text(content, allow_pings=self._allow_pings)
         keyboard = await self._keys(content)
         try:
             async with self.calls(address, "editMessageText") as chat:
@@ -87,7 +90,7 @@ class Sending:
 
     async def preview(self, address: Address, content: Content, *, key: str) -> None:
         """Show a text that grows; Telegram takes it away after 30 s, or as the message comes."""
-        words = put_into_text(content)
+        words = put_into_text(content, allow_pings=self._allow_pings)
         async with self.calls(address, "sendMessageDraft") as chat:
             if not isinstance(chat, int) or not address.is_direct:
                 raise ChannelError("telegram shows drafts in private chats only", permanent=True)
@@ -132,11 +135,11 @@ class Sending:
             raise ChannelError(f"telegram: a button's value can't be kept ({error})") from error
 
 
-def put_into_text(content: Content) -> Text:
+def put_into_text(content: Content, *, allow_pings: bool) -> Text:
     """Render Markdown; what has nothing to show but its signs is shown as it is."""
-    rendered = None if content.is_plain else render(content.text)
+    rendered = None if content.is_plain else render(content.text, allow_pings=allow_pings)
     if rendered is None or not rendered.text.strip():
-        return Text(text=content.text)
+        return Text(text=content.text if allow_pings else guard_pings(content.text))
     entities = tuple(
         MessageEntity(one.type, one.offset, one.length, url=one.url, language=one.language)
         for one in rendered.entities

@@ -227,14 +227,18 @@ class Gate:
         async with asyncio.timeout(10):
             await self._reached.wait()
 
+    async def wait(self) -> None:
+        """Wait at the gate."""
+        self._reached.set()
+        await self._opened.wait()
+
     def play(self, before: str = "", after: str = "done") -> Play:
         """An answer that says `before`, waits at the gate, and says `after`."""
 
         async def answer(turn: TurnInput) -> AsyncIterator[AgentEvent]:
             if before:
                 yield MessageEvent(content=before)
-            self._reached.set()
-            await self._opened.wait()
+            await self.wait()
             yield MessageEvent(content=after)
             yield DoneEvent()
 

@@ -2,17 +2,20 @@ import asyncio
 from collections.abc import AsyncIterator
 
 import pytest
+from msgspec.structs import replace
 
 from bot.errors import ChannelError, StoreError
 from bot.messages import (
     Address,
     AgentEnd,
     AgentStart,
+    Button,
     Chunk,
     End,
     InboundMessage,
     RunId,
     SessionKey,
+    SessionSwitched,
     StoredMessage,
     Trigger,
 )
@@ -313,3 +316,106 @@ async def test_a_closed_window_takes_no_part(parts: Parts) -> None:
     await window.until(Over)
 
     assert [frame async for frame in closed.link] == []
+
+
+# --- buttons, and chats that go on in another session
+
+
+async def test_the_buttons_of_an_answer_come_with_its_end(parts: Parts) -> None:
+    window = await parts.open()
+    buttons = (Button(label="Yes", value="/yes"), Button(label="Docs", url="https://example.org"))
+    parts.bus.send(replace(end("Sure?"), buttons=buttons))
+    over = await window.until(Over)
+
+    assert over.buttons == buttons
+
+
+NEW = SessionKey("web:default:main-2")
+
+
+def switch(parts: Parts, session: SessionKey = NEW) -> None:
+    """Let the chat go on in another session."""
+    parts.store.aliases[SESSION] = session
+    parts.bus.emit(SessionSwitched(session=session, chat=SESSION))
+
+
+async def test_every_window_of_a_chat_follows_it_into_another_session(parts: Parts) -> None:
+    windows = [await parts.open() for _ in range(2)]
+    stranger = await parts.open("other")
+    parts.store.add(NEW, RunId("old"), "said there before")
+    switch(parts)
+    welcomes = [await window.until(Welcome) for window in windows]
+    parts.bus.send(replace(end("in the new one"), session=NEW))
+    overs = [await window.until(Over) for window in windows]
+
+    for welcome, over in zip(welcomes, overs, strict=True):
+        assert (welcome.is_fresh, welcome.session, welcome.chat) == (True, NEW, "main")
+        assert [line.text for line in welcome.messages] == ["said there before"]
+        assert over.text == "in the new one"
+    assert len(stranger.of(Welcome)) == 1
+
+
+async def test_the_first_welcome_takes_nothing_away(parts: Parts) -> None:
+    window = await parts.open()
+
+    assert window.of(Welcome)[0].is_fresh is False
+
+
+async def test_what_happens_in_the_session_that_was_left_is_shown_no_more(parts: Parts) -> None:
+    window = await parts.open()
+    switch(parts)
+    await window.until(Welcome)
+    parts.bus.send(end("too late"))
+    parts.bus.send(replace(end("here"), session=NEW, run=RunId("other")))
+    over = await window.until(Over)
+
+    assert over.text == "here"
+
+
+async def test_a_window_that_shows_the_session_already_sees_it_anew(parts: Parts) -> None:
+    elsewhere = await parts.open("main-2")
+    switch(parts)
+    welcome = await elsewhere.until(Welcome)
+
+    assert (welcome.is_fresh, welcome.chat) == (True, "main-2")
+
+
+async def test_an_answer_that_grows_in_the_other_session_is_shown_from_its_beginning(parts: Parts) -> None:
+    window = await parts.open()
+    parts.bus.send(replace(chunk("so far"), session=NEW))
+    await asyncio.sleep(0)
+    switch(parts)
+    welcome = await window.until(Welcome)
+
+    assert [draft.text for draft in welcome.running] == ["so far"]
+
+
+async def test_a_chat_that_comes_back_shows_its_first_session_again(parts: Parts) -> None:
+    window = await parts.open()
+    switch(parts)
+    await window.until(Welcome)
+    switch(parts, SESSION)
+    welcome = await window.until(Welcome)
+
+    assert (welcome.session, welcome.is_fresh) == (SESSION, True)
+
+
+async def test_a_switch_that_can_not_be_shown_closes_the_window(parts: Parts) -> None:
+    window = await parts.open()
+    parts.store.fault = StoreError("the disk is gone")
+    switch(parts)
+    async with asyncio.timeout(5):
+        async for _ in window.link:
+            continue
+
+    assert window.link.is_closed
+
+
+async def test_closed_windows_follow_nothing(parts: Parts) -> None:
+    window = await parts.open()
+    window.link.close()
+    switch(parts)
+    await asyncio.sleep(0)
+
+    assert not list(parts.hub.drafts(NEW))
+    assert window.of(Welcome)[0].session == SESSION

@@ -13,6 +13,7 @@ from tests.contract.house import living, says, until
 from tests.simulators.platform import File, Simulator
 
 PNG = b"\x89PNG\r\n\x1a\n" + b"\0" * 64
+JPEG = b"\xff\xd8\xff\xe0" + b"\0" * 64
 OGG = b"OggS" + b"\0" * 64
 
 
@@ -164,7 +165,7 @@ async def test_nobody_is_pinged_by_what_the_model_says(simulator: Simulator, hom
     "file",
     [
         File(name="plan.txt", data=b"the plan", mime="text/plain"),
-        File(name="cat.png", data=PNG, mime="image/png", kind="image"),
+        File(name="cat.jpg", data=JPEG, mime="image/jpeg", kind="image"),
         File(name="note.ogg", data=OGG, mime="audio/ogg", kind="voice"),
     ],
     ids=lambda file: file.kind,

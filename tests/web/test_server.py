@@ -29,7 +29,11 @@ async def page(request: Request) -> Response:
     return PlainTextResponse("the page")
 
 
-ROUTES = [Route("/chat", page)]
+async def hook(request: Request) -> Response:
+    return PlainTextResponse(f"hook {(await request.body()).decode()}")
+
+
+ROUTES = [Route("/chat", page), Route("/hooks/{rest:path}", hook, methods=["POST"])]
 
 
 async def call(
@@ -200,3 +204,28 @@ async def test_who_guesses_has_to_wait(guarded: WebServer) -> None:
 
 async def test_a_huge_login_form_is_refused(guarded: WebServer) -> None:
     assert (await log_in(guarded, "x" * 100_000)).status == 403
+
+
+async def test_platforms_come_in_without_a_token_and_only_to_their_hooks(guarded: WebServer) -> None:
+    answer = await call(guarded, "/hooks/other/default", method="POST", body="event")
+    refused = {
+        path: (await call(guarded, path, method="POST", body="event")).status
+        for path in ("/hooks", "/hooksother", "/chat", "//hooks/other", "/chat/../hooks/", "/x/hooks/other")
+    }
+
+    assert (answer.status, answer.text) == (200, "hook event")
+    assert set(refused.values()) == {401}
+
+
+async def test_a_way_through_the_hooks_leads_nowhere_else(guarded: WebServer) -> None:
+    for path in ("/hooks/../chat", "/hooks/%2e%2e/chat", "/hooks/..%2fchat"):
+        answer = await call(guarded, path)
+
+        assert "the page" not in answer.text
+
+
+async def test_hooks_too_are_reached_under_our_own_names_only(guarded: WebServer) -> None:
+    under_another = await call(guarded, "/hooks/other/default", method="POST", Host="evil.example")
+    from_a_page = await call(guarded, "/hooks/other/default", method="POST", Origin="https://evil.example")
+
+    assert (under_another.status, from_a_page.status) == (403, 403)

@@ -6,8 +6,9 @@ import pytest
 from pydantic import SecretStr
 
 from bot.errors import ChannelError
-from tests.channels.discord.conftest import Bench, Ear, Memory, until
+from tests.channels.discord.conftest import Bench, Ear, Memory, final, until
 from tests.simulators.discord import DiscordSimulator
+from tests.simulators.platform import Fault
 
 
 async def test_a_cut_socket_is_resumed(bench: Bench) -> None:
@@ -150,6 +151,22 @@ async def test_a_refused_intent_ends_the_run_and_says_what_to_switch_on(bench: B
         await bench.adapter().run()
 
     assert caught.value.permanent
+
+
+async def test_neither_texts_nor_the_token_are_logged(bench: Bench, caplog: pytest.LogCaptureFixture) -> None:
+    caplog.set_level("DEBUG")
+    adapter = await bench.running()
+    await bench.discord.user_says("ann", "my secret")
+    await bench.ear.heard("my secret")
+    await bench.discord.slash("ann", "help")
+    await bench.ear.heard("/help")
+    bench.discord.fail(Fault(kind="cut", count=3))
+    with pytest.raises(ChannelError):
+        await adapter.post(bench.place("ann"), final("my answer"), key="a")
+
+    told = caplog.text
+    tokens = [bench.discord.token, *bench.discord.interactions.all]
+    assert not any(secret in told for secret in ("my secret", "my answer", *tokens))
 
 
 async def test_heartbeats_count_as_signs_of_life() -> None:

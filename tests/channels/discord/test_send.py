@@ -110,9 +110,12 @@ async def test_an_old_message_that_was_edited_too_often_is_gone(bench: Bench) ->
     platform_id = await adapter.post(place, growing("0"), key="a")
     bench.discord.age(platform_id)
 
-    with pytest.raises(MessageGone):
+    async def edit_often() -> None:
         for number in range(10):
             await adapter.edit(place, platform_id, growing(f"{number}"))
+
+    with pytest.raises(MessageGone):
+        await edit_often()
 
 
 async def test_a_deleted_message_is_gone_for_edits_and_no_error_for_deletions(bench: Bench) -> None:
@@ -219,9 +222,14 @@ def _kinds(kind: type[discord.DiscordException]) -> Iterator[type[discord.Discor
         yield from _kinds(one)
 
 
-@pytest.mark.parametrize(
-    "kind", sorted(set(_kinds(discord.DiscordException)), key=lambda kind: kind.__name__)
-)
+def _name(kind: type[discord.DiscordException]) -> str:
+    return kind.__name__
+
+
+KINDS = sorted(set(_kinds(discord.DiscordException)), key=_name)
+
+
+@pytest.mark.parametrize("kind", KINDS, ids=_name)
 def test_every_error_of_the_sdk_has_a_counterpart(kind: type[discord.DiscordException]) -> None:
     error = kind.__new__(kind)
     error.__dict__.update(status=404, code=10003, retry_after=3.0)
