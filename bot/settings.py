@@ -416,7 +416,7 @@ class Settings(BaseSettings):
 
     def _unreachable(self) -> Iterator[str]:
         """Platforms that are to come to us, and don't know where or find nobody."""
-        slack = (self.slack, *self.slack.accounts.values())
+        slack: tuple[SlackSettings | SlackAccount, ...] = (self.slack, *self.slack.accounts.values())
         for name, needs in (
             ("BOT_TELEGRAM__MODE=webhook", self.telegram.mode == "webhook"),
             ("BOT_FEISHU__MODE=webhook", self.feishu.mode == "webhook"),

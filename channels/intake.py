@@ -153,6 +153,6 @@ class Intake:
 
 
 def _border(sign: str) -> str:
-    """What matches where a name begins or ends: scripts without spaces, and signs, have no border of words."""
+    """What matches where a name begins or ends; scripts without spaces, and signs, have no such border."""
     is_spaced = sign.isalnum() and ord(sign) < FIRST_UNSPACED
     return r"\b" if is_spaced else ""

@@ -20,7 +20,7 @@ from bot.messages import Address, Frozen
 from bot.settings import ChannelSettings
 from channels.base import ChannelAdapter, Liveness, Setup, State
 from channels.delivery.attention import Attention
-from channels.delivery.delivery import Dead, Delivery
+from channels.delivery.delivery import Dead, Delivery, Reports
 from channels.delivery.outbox import Outbox
 from channels.intake import Engagement, Intake, Rules
 from channels.keeper import Keeper
@@ -124,14 +124,15 @@ class Platforms:
         async with AsyncExitStack() as stack:
             stack.push_async_callback(self._close, adapter)
             try:
-                await stack.enter_async_context(self._delivery(adapter, account.settings))
+                attention = self._attention(adapter, account.settings, engagement)
+                await stack.enter_async_context(self._delivery(adapter, account.settings, attention))
             except StoreError as error:
                 self._fail(key, error)
                 return
             if self._is_deaf:
                 return
             hearing = self._hearing[key] = await stack.enter_async_context(AsyncExitStack())
-            await hearing.enter_async_context(self._attention(adapter, account.settings, engagement))
+            await hearing.enter_async_context(attention)
             self._keepers[key] = await hearing.enter_async_context(Keeper(adapter))
             await self._closing.wait()
 
@@ -159,9 +160,15 @@ class Platforms:
             presence=around.presence,
         )
 
-    def _delivery(self, adapter: ChannelAdapter, settings: ChannelSettings) -> Delivery:
+    def _delivery(self, adapter: ChannelAdapter, settings: ChannelSettings, attention: Attention) -> Delivery:
         around = self._around
-        return Delivery(adapter, settings, bus=around.bus, outbox=around.store.outbox, on_dead=around.on_dead)
+        return Delivery(
+            adapter,
+            settings,
+            bus=around.bus,
+            outbox=around.store.outbox,
+            reports=Reports(on_dead=around.on_dead, on_text=attention.text_shown),
+        )
 
     def _attention(
         self, adapter: ChannelAdapter, settings: ChannelSettings, engagement: Engagement

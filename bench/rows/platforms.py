@@ -26,8 +26,8 @@ from tests.simulators.model import ModelServer, Reply, Request
 from tests.simulators.platform import Call, Simulator
 
 CHATS: dict[Effort, int] = {"full": 100, "quick": 20, "tiny": 2}
-TOKENS: dict[Effort, int] = {"full": 100, "quick": 60, "tiny": 8}
-DELAY = 0.25  # seconds between two tokens
+TOKENS: dict[Effort, int] = {"full": 50, "quick": 30, "tiny": 6}
+DELAY = 0.5  # seconds between two tokens
 SPREAD = 5.0  # seconds over which people ask
 LAST_WORDS = 150.0  # seconds until the last answer must stand there whole
 CONNECT_SECONDS = 15.0

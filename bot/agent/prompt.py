@@ -36,6 +36,7 @@ personality, its tone and its way of speaking."""
 
 OVERHEARD = "[Said in the group since your last answer, not to you: context only]"
 TO_ANSWER = "[The message to answer]"
+OVERHEARD_FRAME = 40  # tokens of the two lines above
 SILENCE_NOTE = """\
 You read along in this group and were not addressed. Answer only if you have something helpful to add; if not,
 answer with exactly [NO_RESPONSE]."""
@@ -84,21 +85,24 @@ class PromptBuilder:
         texts = await self._workspace.texts()
         extra = (heartbeat if message.trigger is Trigger.HEARTBEAT else "", ephemeral)
         system = self._system(message.address, texts, profile, extra, is_long=begun.turns >= REMIND_AT)
-        spent = estimate_tokens(system) + sum(
-            estimate_tokens(part.content) for part in _newest(message, True, begun.overheard)
-        )
+        spent = estimate_tokens(system) + _size(_newest(message, True, ()))
         room = min(self._max_tokens, profile.window - profile.max_output - spent)
-        lines = without_repeat(begun.history, message)
         if profile.compact:
             room = min(room, COMPACT_HISTORY)
+        overheard = _fitting(begun.overheard, room // 2)  # the rest is for what was said to the bot
+        room -= _size(_newest(message, True, overheard)) - _size(_newest(message, True, ()))
+        lines = without_repeat(begun.history, message)
         chosen = select(lines, top_k=self._top_k, max_tokens=max(0, room))
         speaker = message.sender.name or message.sender.id
         is_labelled = not message.is_direct or has_several_speakers(chosen, speaker)
         history = sanitise([to_prompt(line, is_labelled=is_labelled) for line in chosen])
-        newest = _newest(message, is_labelled, begun.overheard)
+        newest = _newest(message, is_labelled, overheard)
         messages = (PromptMessage(role="system", content=system), *history, *newest)
         if profile.compact:
-            messages = tuple(part for part in messages if part.role != "system" or part is messages[0])
+            told = newest[0] if message.may_be_silent else None  # it has to know that it may be silent
+            messages = tuple(
+                part for part in messages if part.role != "system" or part is messages[0] or part is told
+            )
         return Prompt(messages=messages, tokens=sum(estimate_tokens(part.content) + 4 for part in messages))
 
     async def preamble(self, profile: ModelProfile) -> PromptMessage:
@@ -149,6 +153,20 @@ def without_repeat(history: tuple[StoredMessage, ...], message: InboundMessage) 
     if last is not None and (last.role, last.speaker, last.text) == ("user", speaker, message.text):
         return history[:-1]
     return history
+
+
+def _size(messages: tuple[PromptMessage, ...]) -> int:
+    return sum(estimate_tokens(part.content) for part in messages)
+
+
+def _fitting(overheard: tuple[Overheard, ...], max_tokens: int) -> tuple[Overheard, ...]:
+    """The newest of what was overheard, as much as fits; a group may have said more than a model can read."""
+    left = max_tokens - OVERHEARD_FRAME
+    for count, line in enumerate(reversed(overheard)):
+        left -= estimate_tokens(label(line.text, line.speaker, line.at)) + 1
+        if left < 0:
+            return overheard[len(overheard) - count :]
+    return overheard
 
 
 def _newest(

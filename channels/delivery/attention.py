@@ -44,6 +44,7 @@ class Attention:
         self._on_answer = on_answer
         self._sleep = sleep
         self._waiting: dict[RunId, asyncio.Task[None]] = {}
+        self._growing: set[RunId] = set()
         self._group = asyncio.TaskGroup()
 
     async def __aenter__(self) -> Self:
@@ -82,7 +83,14 @@ class Attention:
         for run in tuple(self._waiting):
             self._calm(run)
 
+    def text_shown(self, run: RunId) -> None:
+        """People see an answer grow: there is no need to show that it is being written."""
+        if run in self._waiting and self._settings.streaming == "partial":
+            self._growing.add(run)
+
     def _calm(self, run: RunId | None) -> None:
+        if run is not None:
+            self._growing.discard(run)
         if run is not None and (task := self._waiting.pop(run, None)) is not None:
             task.cancel()
 
@@ -114,7 +122,7 @@ class Attention:
     async def _type(self, event: InboxUpdate) -> None:
         """Keep the typing indicator alive."""
         lasts = self._adapter.capabilities_in(event.address).typing_seconds
-        while self._settings.typing and lasts is not None:
+        while self._settings.typing and lasts is not None and event.run not in self._growing:
             try:
                 async with asyncio.timeout(CALL_SECONDS):
                     await self._adapter.type(event.address)

@@ -5,6 +5,7 @@ import logging
 import random
 import time
 from collections.abc import Callable, Coroutine
+from dataclasses import dataclass
 from functools import partial
 from types import TracebackType
 from typing import Self, TypeAlias
@@ -21,7 +22,7 @@ from channels.delivery.draft import Draft, Layout
 from channels.delivery.files import CodeFiles
 from channels.delivery.outbox import Outbox
 from channels.delivery.pace import Budget, Clock, Pace, Sleep
-from channels.delivery.screen import CALL_SECONDS, Screen
+from channels.delivery.screen import CALL_SECONDS, OnText, Screen
 
 log = logging.getLogger(__name__)
 
@@ -31,6 +32,22 @@ MAX_IDLE_CHATS = 256  # chats that are remembered for their pace alone, before t
 HUMAN_DELAY = (0.8, 2.5)  # seconds between two blocks
 
 Dead: TypeAlias = Callable[[Address, str], None]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Reports:
+    """Who is told of what happens to answers.
+
+    Attributes:
+        on_dead: A chat takes no more messages, for good.
+        on_text: A platform shows something of an answer.
+    """
+
+    on_dead: Dead = lambda address, cause: None
+    on_text: OnText = lambda run: None
+
+
+NOBODY = Reports()
 
 
 class _Chat:
@@ -63,7 +80,7 @@ class Delivery:
     """Delivers the answers of one account from `__aenter__` to `__aexit__`.
 
     Args:
-        on_dead: Told of a chat that takes no more messages, for good.
+        reports: Told of what happens to answers.
         sleep: Waits some seconds, on the clock that `clock` reads; tests pass their own.
         call_seconds: The most that one call to the platform may take.
     """
@@ -75,7 +92,7 @@ class Delivery:
         *,
         bus: Bus,
         outbox: Outbox,
-        on_dead: Dead,
+        reports: Reports = NOBODY,
         sleep: Sleep = asyncio.sleep,
         clock: Clock = time.monotonic,
         call_seconds: float = CALL_SECONDS,
@@ -84,11 +101,18 @@ class Delivery:
         self._settings = settings
         self._bus = bus
         self._outbox = outbox
-        self._on_dead = on_dead
+        self._reports = reports
         self._sleep = sleep
         self._call_seconds = call_seconds
         self._pace = Pace(clock=clock, sleep=sleep)
-        self._screen = Screen(adapter, settings, outbox=outbox, pace=self._pace, call_seconds=call_seconds)
+        self._screen = Screen(
+            adapter,
+            settings,
+            outbox=outbox,
+            pace=self._pace,
+            on_text=reports.on_text,
+            call_seconds=call_seconds,
+        )
         self._chats: dict[Address, _Chat] = {}
         self._idle_limit = MAX_IDLE_CHATS
         self._resumed: set[RunId] = set()
@@ -285,7 +309,7 @@ class Delivery:
         )
         if is_permanent:
             await self._outbox.give_up(end.run)
-            self._on_dead(end.address, str(error))
+            self._reports.on_dead(end.address, str(error))
         if is_permanent or tries >= MAX_TRIES or self._is_closing:
             return False
         asked = error.retry_after if isinstance(error, ChannelError) else None

@@ -9,6 +9,7 @@ from bot.agent.store import Posted
 from bot.messages import Address, Button, Chunk, RunId
 from channels.delivery.pace import Budget
 from channels.markup.blocks import next_block
+from channels.markup.outline import open_fence
 from channels.markup.splitting import Piece, split_markdown
 
 REPLY_TAG = re.compile(r"\s*\[\[\s*reply_to(?:_current|:\s*(?P<id>[^\]\s]+))\s*\]\]\s*")
@@ -169,7 +170,12 @@ class Draft:
             self._settled.append(block)
 
     def _settled_to(self, begin: int) -> tuple[int, str]:
-        return (self._settled[-1].end, self._settled[-1].fence) if self._settled else (begin, "")
+        """Where the next piece begins, and in which code."""
+        if not self._settled:
+            return begin, ""
+        last = self._settled[-1]
+        is_known = bool(last.text)  # one that an earlier process has posted is not
+        return last.end, last.fence if is_known else open_fence(self.text[: last.end])
 
     def is_settled(self, index: int) -> bool:
         """Whether a piece changes no more."""

@@ -14,8 +14,9 @@ from channels.base import CallKind, Rate
 Sleep: TypeAlias = Callable[[float], Awaitable[None]]
 Clock: TypeAlias = Callable[[], float]
 
-MARGIN = 1.01  # a platform's clock may run faster than ours
-JITTER = 0.05  # seconds by which calls of different chats may overtake each other on their way
+MARGIN = 0.01  # seconds a second, by which a platform's clock may run faster than ours
+MOST_MARGIN = 0.05  # seconds
+JITTER = 0.04  # seconds by which calls of different chats may overtake each other on their way
 GROWTH_SHARE = 0.9  # of what an account may do; the rest is for last words
 SLACK = 1e-9  # what floats lose
 
@@ -28,7 +29,8 @@ class _Window:
     def __init__(self, rate: Rate) -> None:
         self._calls: deque[float] = deque(maxlen=rate.calls)
         is_shared = rate.scope == "account"
-        self._seconds = rate.seconds * MARGIN + (JITTER if is_shared else 0.0)
+        margin = min(MOST_MARGIN, rate.seconds * MARGIN)
+        self._seconds = rate.seconds + margin + (JITTER if is_shared else 0.0)
         share = GROWTH_SHARE if is_shared else 1.0
         self._spacing = self._seconds / (rate.calls * share)
         self._growth = float("-inf")
@@ -114,6 +116,7 @@ class Pace:
         self._queue: list[tuple[bool, int, asyncio.Future[None]]] = []
         self._numbers = count()
         self._is_taken = False
+        self._naps: set[asyncio.Task[None]] = set()  # of growth that holds the turnstile and waits
 
     def budget(self) -> Budget:
         """The budget of a chat or a message; its owner keeps it."""
@@ -128,34 +131,62 @@ class Pace:
             (chat, [rate for rate in relevant if rate.scope == "chat"]),
             (message, [rate for rate in relevant if rate.scope == "message"]),
         ]
-        await self._wait(own, is_growth=is_growth)
+        await self._wait(own, is_growth=is_growth, may_yield=False)
         shared = [rate for rate in relevant if rate.scope == "account"]
-        async with self._turnstile(is_growth):
-            await self._wait([(self._account, shared), *own], is_growth=is_growth)
-            for budget, its_rates in [(self._account, shared), *own]:
-                budget.spend(its_rates, is_growth=is_growth)
+        every = [(self._account, shared), *own]
+        place = next(self._numbers)
+        is_through = False
+        while not is_through:
+            async with self._turnstile(place, is_growth=is_growth):
+                is_through = await self._wait(every, is_growth=is_growth, may_yield=is_growth)
+                if is_through:
+                    for budget, its_rates in every:
+                        budget.spend(its_rates, is_growth=is_growth)
 
-    async def _wait(self, budgets: list[tuple[Budget, list[Rate]]], *, is_growth: bool) -> None:
+    async def _wait(
+        self, budgets: list[tuple[Budget, list[Rate]]], *, is_growth: bool, may_yield: bool
+    ) -> bool:
+        """Wait until all budgets allow a call; False where a last word has to pass first."""
         while (
             wait := max(budget.ready_at(rates, is_growth=is_growth) for budget, rates in budgets)
             - self._clock()
         ) > SLACK:
-            await self._sleep(wait)
+            if not may_yield:
+                await self._sleep(wait)
+            elif not await self._nap(wait):
+                return False
+        return True
+
+    async def _nap(self, seconds: float) -> bool:
+        """Wait, unless a last word comes; False where one did."""
+        nap = asyncio.create_task(_wait_for(self._sleep, seconds), name="nap")
+        self._naps.add(nap)
+        try:
+            if self._queue and not self._queue[0][0]:
+                return False
+            await asyncio.wait({nap})
+            return not nap.cancelled()
+        finally:
+            self._naps.discard(nap)
+            nap.cancel()
 
     def hold_account(self, seconds: float) -> None:
         """The platform wants nothing of this account for so long."""
         self._account.hold(seconds)
 
     @asynccontextmanager
-    async def _turnstile(self, is_growth: bool) -> AsyncIterator[None]:
+    async def _turnstile(self, place: int, *, is_growth: bool) -> AsyncIterator[None]:
         """One at a time; who comes for a last word passes those who only show growth."""
         if self._is_taken:
-            place: asyncio.Future[None] = asyncio.get_running_loop().create_future()
-            heapq.heappush(self._queue, (is_growth, next(self._numbers), place))
+            passed: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+            heapq.heappush(self._queue, (is_growth, place, passed))
+            if not is_growth:
+                for nap in self._naps:
+                    nap.cancel()
             try:
-                await place
+                await passed
             except asyncio.CancelledError:
-                if place.done() and not place.cancelled():
+                if passed.done() and not passed.cancelled():
                     self._pass_on()
                 raise
         self._is_taken = True
@@ -166,8 +197,12 @@ class Pace:
 
     def _pass_on(self) -> None:
         while self._queue:
-            *_, place = heapq.heappop(self._queue)
-            if not place.done():
-                place.set_result(None)  # it stays taken
+            *_, passed = heapq.heappop(self._queue)
+            if not passed.done():
+                passed.set_result(None)  # it stays taken
                 return
         self._is_taken = False
+
+
+async def _wait_for(sleep: Sleep, seconds: float) -> None:
+    await sleep(seconds)

@@ -9,7 +9,7 @@ from typing import Final, TypeAlias
 
 from bot.agent.store import Posted
 from bot.errors import MarkupRefused, MessageGone, OutcomeUnknown, RateLimited
-from bot.messages import Address, Attachment, Button, Frozen
+from bot.messages import Address, Attachment, Button, Frozen, RunId
 from bot.settings import ChannelSettings
 from channels.base import CallKind, ChannelAdapter, Content
 from channels.delivery.draft import Draft, Part
@@ -23,6 +23,7 @@ CALL_SECONDS: Final = 30.0  # the most that one call to a platform may take
 FIRST_FILE: Final = 1_000  # number of the part that is an answer's first file
 NOT_SENT = "I can not send the file `{name}` here: {cause}."
 
+OnText: TypeAlias = Callable[[RunId], None]
 Wait: TypeAlias = Callable[[Coroutine[None, None, None]], Awaitable[bool]]
 
 
@@ -54,9 +55,11 @@ class Screen:
         *,
         outbox: Outbox,
         pace: Pace,
+        on_text: OnText,
         call_seconds: float = CALL_SECONDS,
     ) -> None:
         self._adapter = adapter
+        self._on_text = on_text
         self._settings = settings
         self._outbox = outbox
         self._pace = pace
@@ -193,6 +196,7 @@ class Screen:
         key = _key(draft, step.index)
         await self._adapter.preview(draft.address, step.content, key=key)
         part.previewed = step.content.text
+        self._on_text(draft.run)
 
     async def _post(self, step: _Step, draft: Draft, part: Part) -> None:
         """Post a message, unless it turns out that it was posted before."""
@@ -202,6 +206,7 @@ class Screen:
         part.platform_id = found or await self._adapter.post(address, step.content, key=key)
         if found is None and not (was_unsure and capabilities.idempotent):
             self._note_shown(part, step)
+        self._on_text(draft.run)
         draft.is_unsure = False  # whatever was under way when the process died was this one
         end = step.piece.end if step.content.is_final else None
         posted = Posted(part=step.index, platform_id=part.platform_id, attempt=draft.attempt, end=end)

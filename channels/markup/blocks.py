@@ -1,13 +1,15 @@
 """Finished blocks of a text that still grows, to be sent one after the other."""
 
 import re
+from typing import Final
 
-from channels.markup.fences import code_spans, open_fence
-from channels.markup.places import inside
-from channels.markup.splitting import Piece, split_markdown
+from channels.markup.outline import Outline, Rank
+from channels.markup.splitting import Piece, shown, split_markdown, word_ends
 
-PARAGRAPH = re.compile(r"\n[ \t]*\n\s*")
-WHOLE = re.compile(r"[.!?…。！？][\"')\]]*(?:\s|$)|\s")
+PARAGRAPH: Final = re.compile(r"\n[ \t]*\n(?:[ \t]*\n)*")
+HEADING: Final = re.compile(r"(?:^|\n) {0,3}#{1,6} [^\n]*\Z")
+SENTENCE_ENDS: Final = tuple(".!?…。！？")
+REACH: Final = 2  # times the longest block that are looked at
 
 
 def next_block(
@@ -18,34 +20,39 @@ def next_block(
     A block ends with a paragraph, outside of code; one that reaches `max_chars` ends where it reads best.
 
     Args:
+        fence: The `Piece.fence` of the block before.
         is_idle: Nothing more has come for a while: what is there is a block, up to its last whole word.
     """
-    rest = text[start:]
-    code = code_spans(rest, fence, is_cut=True)
-    for found in PARAGRAPH.finditer(rest, min_chars):
+    seen = text[: start + REACH * max_chars + 1]
+    rest = seen[start:]
+    if len(rest) < min_chars and not is_idle:
+        return None
+    outline = Outline(rest, fence)
+    if (end := _paragraph_end(rest, outline, min_chars, max_chars)) is not None:
+        piece = Piece(text=shown(text, start, start + end, fence), end=start + end)
+        if len(piece.text) <= max_chars:
+            return piece
+    if len(rest) > max_chars and len(pieces := split_markdown(seen, max_chars, start=start, fence=fence)) > 1:
+        return pieces[0]
+    return _what_is_there(seen, start, fence, outline) if is_idle else None
+
+
+def _paragraph_end(rest: str, outline: Outline, min_chars: int, max_chars: int) -> int | None:
+    """Where the first paragraph ends that makes a block, which no heading does."""
+    for found in PARAGRAPH.finditer(rest):
+        is_long = len(rest[: found.start()].strip()) >= max(min_chars, 1)
         if found.start() > max_chars:
             break
-        is_in_code = any(span.begin < found.start() < span.end for span in code)
-        if not is_in_code and rest[: found.start()].strip():
-            block = _ready(text, start, start + found.end(), fence)
-            if len(block.text) <= max_chars:
-                return block
-    if len(rest) > max_chars:
-        first, *others = split_markdown(text[: start + 2 * max_chars], max_chars, start=start, fence=fence)
-        return first if others else None
-    return _what_is_there(text, start, fence) if is_idle else None
+        if is_long and not outline.is_within(found.end()) and not HEADING.search(rest, 0, found.start()):
+            return found.end()
+    return None
 
 
-def _ready(text: str, start: int, end: int, fence: str) -> Piece:
-    """What stands before a place outside of code."""
-    [block] = split_markdown(text[:end], end - start + 256, start=start, fence=fence)
-    return block
-
-
-def _what_is_there(text: str, start: int, fence: str) -> Piece | None:
-    rest = text[start:]
-    if open_fence(rest, fence):
-        return None
-    ends = [start + found.end() for found in WHOLE.finditer(rest)]
-    end = next((place for place in reversed(ends) if inside(text, start, place) is None), start)
-    return _ready(text, start, end, fence) if text[start:end].strip() else None
+def _what_is_there(seen: str, start: int, fence: str, outline: Outline) -> Piece | None:
+    """All up to the last whole word; code and tables that are not whole are waited for."""
+    rest = seen[start:]
+    text = f"{rest} " if rest.endswith(SENTENCE_ENDS) else rest
+    edges = [place for place, rank in outline.edges() if rank is Rank.BLOCK]
+    end = min(max(word_ends(text, outline) or edges, default=0), len(rest))
+    words = shown(seen, start, start + end, fence)
+    return Piece(text=words, end=start + end) if words else None

@@ -4,43 +4,29 @@ import re
 from functools import partial
 from typing import Final
 
+from channels.markup.addresses import around_links
 from channels.markup.tree import parse
-from channels.markup.writer import Marks, quoted, without_fences, write
+from channels.markup.writer import Marks, without_fences, write
 
 DEEPEST_HEADING: Final = 3
 # What Discord shows as it is remains so: an underscore or a bar between letters, one tilde.
-ESCAPED: Final = re.compile(r"\\|\*|`|(?<![^\W_])_|_(?![^\W_])|~(?=~)|(?<=~)~|\|(?=\|)|(?<=\|)\||\](?=\()")
-BARE_LINK: Final = re.compile(r"(?<![A-Za-z0-9<])https?://[^\s<>\u3000-\u303f\uff00-\uff65]+")
-TRAILING: Final = ".,:;!?'\"*_~`|\\"  # behind an address these end the sentence or the style
+# So do a backslash before a letter and a star between blanks.
+ESCAPED: Final = re.compile(
+    r"\\(?=[^\w\s]|\Z)|\*(?=\S|\Z)|(?<=\S)\*|`|(?<![^\W_])_|_(?![^\W_])|~(?=~)|(?<=~)~|\|(?=\|)|(?<=\|)\||\](?=\()"
+)
+BLOCK_MARK: Final = re.compile(r"\s*(?:#{1,3} |-# |>>> |> |[-*] )")
+LANGUAGE: Final = re.compile(r"[\w+#.-]{1,20}")
 BRACKET: Final = re.compile(r"(?<!\\)[\[\]]")
-QUOTE_MARK: Final = re.compile(r"^(?:> ?)+", re.MULTILINE)
 STYLES: Final = {"strong": "**", "em": "*", "s": "~~"}
 
 
 def _escape(text: str, *, link_previews: bool) -> str:
     """Let plain words be plain; addresses stay whole, and in angle brackets where previews are off."""
-    parts, last = [], 0
-    for found in BARE_LINK.finditer(text):
-        url = _address(found[0])
-        parts += [_escape_words(text[last : found.start()]), url if link_previews else f"<{url}>"]
-        last = found.start() + len(url)
-    return "".join([*parts, _escape_words(text[last:])])
+    return around_links(text, _escape_words, str if link_previews else "<{}>".format)
 
 
 def _escape_words(text: str) -> str:
     return ESCAPED.sub(r"\\\g<0>", text)
-
-
-def _address(url: str) -> str:
-    """An address without what ends the sentence; a bracket belongs to it that was opened in it."""
-    while True:
-        shorter = url.rstrip(TRAILING)
-        for opening, closing in ("()", "[]"):
-            if shorter.endswith(closing) and shorter.count(closing) > shorter.count(opening):
-                shorter = shorter[:-1]
-        if shorter == url:
-            return url
-        url = shorter
 
 
 def _link(url: str, text: str, *, link_previews: bool) -> str:
@@ -53,15 +39,17 @@ def _link(url: str, text: str, *, link_previews: bool) -> str:
     if "://" in text:
         return f"{text} ({target})"
     words = BRACKET.sub(r"\\\g<0>", text)
-    return f"[{words}]({target})"
+    return f"[{words}]({target.replace('(', '%28').replace(')', '%29')})"
 
 
 def _code_span(text: str) -> str:
+    text = text.replace("``", "`\u200b`")
     return f"`` {text} ``" if "`" in text else f"`{text}`"
 
 
 def _code(text: str, language: str) -> str:
-    return f"```{language.replace('`', '')}\n{without_fences(text)}\n```"
+    known = LANGUAGE.fullmatch(language)
+    return f"```{known[0] if known else ''}\n{without_fences(text)}\n```"
 
 
 def _heading(level: int, text: str) -> str:
@@ -70,9 +58,10 @@ def _heading(level: int, text: str) -> str:
     return f"{'#' * level} {text}" if level <= DEEPEST_HEADING else f"**{text}**"
 
 
-def _quote(text: str) -> str:
-    """Begin every line with the mark; Discord knows no quotes within quotes."""
-    return quoted(QUOTE_MARK.sub("", text))
+def _guard(line: str) -> str:
+    """Escape a line that Discord would take for a title, a quote or an item."""
+    words = line.lstrip()
+    return line if BLOCK_MARK.match(line) is None else f"{line[: len(line) - len(words)]}\\{words}"
 
 
 def _marks(*, link_previews: bool) -> Marks:
@@ -83,7 +72,8 @@ def _marks(*, link_previews: bool) -> Marks:
         code_span=_code_span,
         code=_code,
         heading=_heading,
-        quote=_quote,
+        guard=_guard,
+        nests_quotes=False,
         bullet="- ",
     )
 

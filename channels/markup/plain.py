@@ -1,21 +1,21 @@
 """Markdown as plain text that reads well."""
 
 from channels.markup.tree import parse
-from channels.markup.writer import Marks, quoted, write
+from channels.markup.writer import Marks, write
 
 
 def _link(url: str, text: str) -> str:
-    return text if text == url or not url else f"{text} ({url})"
+    return text if url in (text, f"mailto:{text}") else f"{text} ({url})"
 
 
 MARKS = Marks(
-    escape=lambda text: text,
-    style=lambda style, text: text,
+    escape=str,
+    style=lambda _style, text: text,
     link=_link,
-    code_span=lambda text: text,
-    code=lambda text, language: text,
-    heading=lambda level, text: text,
-    quote=quoted,
+    code_span=str,
+    code=lambda text, _language: text,
+    heading=lambda _level, text: text,
+    moves_code=True,
 )
 
 

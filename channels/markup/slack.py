@@ -4,9 +4,11 @@ import re
 from typing import Final
 
 from channels.markup.tree import parse
-from channels.markup.writer import Marks, quoted, without_fences, write
+from channels.markup.writer import Marks, without_fences, write
 
-PING: Final = re.compile(r"<(?=[!@#])")
+# What calls people: `<@U1>`, `<!here>`, `<!subteam^S1>`. HTML's comments and its doctype are not touched. Two
+# characters tell, so that a text which grows is not guarded in another way later.
+PING: Final = re.compile(r"<(?=@[A-Z]|![a-ce-z])")
 ALLOWED: Final = re.compile(r"&lt;([!@#][\w^|.-]+)&gt;")
 STYLES: Final = {"strong": "*", "em": "_", "s": "~"}
 JOINER: Final = "\u2060"  # between a bracket and what follows: no command to Slack, nothing to people
@@ -57,7 +59,7 @@ MARKS: Final = Marks(
     code_span=_code_span,
     code=_code,
     heading=lambda _level, text: _style("strong", text),
-    quote=quoted,
+    nests_quotes=False,
 )
 
 

@@ -219,7 +219,7 @@ def _inlines(inlines: tuple[Inline, ...], writer: _Writer, *, is_link: bool = Fa
                 writer.mark(STYLES[style], since)
             case Link(url, children):
                 leads = LINK.match(url) is not None
-                _inlines(children, writer, is_link=leads)
+                _inlines(children, writer, is_link=is_link or leads)
                 if leads:
                     writer.mark("text_link", since, url=url)
             case _:

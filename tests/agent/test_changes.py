@@ -4,6 +4,7 @@ from collections.abc import AsyncIterator
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 
 from bot.backends.base import AgentEvent, DoneEvent, MessageEvent, TurnInput
 from bot.bus import Receipt
@@ -185,7 +186,7 @@ async def test_what_was_overheard_can_be_edited_and_taken_back(tmp_path: Path) -
 
 def in_group(text: str, **changes: object) -> InboundMessage:
     session = SessionKey("web:default:group")
-    return inbound(text, address=GROUP, session=session, **changes)
+    return replace(inbound(text, address=GROUP, session=session), **changes)
 
 
 def overheard(text: str, **changes: object) -> InboundMessage:

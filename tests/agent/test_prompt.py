@@ -4,13 +4,15 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
 from msgspec.structs import replace
 
 from bot.agent.history import estimate_tokens
-from bot.agent.prompt import REMIND_AT, Prompt, PromptBuilder
-from bot.agent.store import Begun
+from bot.agent.prompt import OVERHEARD, REMIND_AT, TO_ANSWER, Prompt, PromptBuilder
+from bot.agent.store import Begun, Overheard
 from bot.agent.workspace import Workspace
-from bot.messages import Attachment, InboundMessage, MessageId, StoredMessage, Trigger, encoder
+from bot.messages import Attachment, InboundMessage, MessageId, StoredMessage, Trigger, encoder, utc_now
 from bot.models.base import ModelProfile
 from tests.factories import inbound
 
@@ -80,8 +82,13 @@ def workspace(tmp_path: Path) -> Workspace:
 
 
 @pytest.fixture
-def talk(workspace: Workspace) -> Conversation:
-    return Conversation(PromptBuilder(name="Ada", workspace=workspace, top_k=50, max_tokens=50_000))
+def builder(workspace: Workspace) -> PromptBuilder:
+    return PromptBuilder(name="Ada", workspace=workspace, top_k=50, max_tokens=50_000)
+
+
+@pytest.fixture
+def talk(builder: PromptBuilder) -> Conversation:
+    return Conversation(builder)
 
 
 def write(workspace: Workspace, name: str, text: str) -> None:
@@ -330,3 +337,57 @@ async def test_a_name_with_braces_is_taken_as_it_is(workspace: Workspace) -> Non
 
     assert system.startswith("You are {Ada},")
     assert "use {curly} braces" in system
+
+
+# --- groups
+
+
+def heard(*texts: str) -> Begun:
+    lines = tuple(Overheard(speaker="Bob", text=text, at=utc_now()) for text in texts)
+    return Begun(attempt=1, turns=1, history=(), overheard=lines)
+
+
+async def test_what_was_overheard_stands_before_the_message_and_apart_from_it(builder: PromptBuilder) -> None:
+    prompt = await builder.build(inbound("what now?", is_direct=False), heard("lunch?", "at one"), LARGE)
+
+    newest = prompt.messages[-1].content
+    places = [
+        newest.index(part) for part in (OVERHEARD, "Bob: lunch?", "Bob: at one", TO_ANSWER, "what now?")
+    ]
+    assert places == sorted(places)
+
+
+async def test_without_anything_overheard_the_message_stands_alone(builder: PromptBuilder) -> None:
+    prompt = await builder.build(inbound("what now?", is_direct=False), heard(), LARGE)
+
+    assert OVERHEARD not in prompt.messages[-1].content
+    assert TO_ANSWER not in prompt.messages[-1].content
+
+
+@pytest.mark.parametrize("profile", [LARGE, SMALL])
+async def test_only_where_it_was_not_addressed_is_the_bot_told_that_it_may_be_silent(
+    builder: PromptBuilder, profile: ModelProfile
+) -> None:
+    message = inbound("lunch?", is_direct=False)
+    asked = await builder.build(message, heard(), profile)
+    read_along = await builder.build(replace(message, may_be_silent=True), heard(), profile)
+
+    told = ["[NO_RESPONSE]" in part.content for part in read_along.messages]
+    assert any(told)
+    assert not any("[NO_RESPONSE]" in part.content for part in asked.messages)
+
+
+@settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(st.lists(st.integers(1, 20_000), max_size=30), st.sampled_from([LARGE, SMALL]))
+async def test_however_much_a_group_says_the_prompt_leaves_room_for_the_answer(
+    builder: PromptBuilder, lengths: list[int], profile: ModelProfile
+) -> None:
+    texts = [f"line {number} " + "x" * length for number, length in enumerate(lengths)]
+    message = inbound("what now?", is_direct=False)
+    prompt = await builder.build(message, heard(*texts), profile)
+
+    newest = prompt.messages[-1].content
+    shown = [f"line {number} " in newest for number in range(len(texts))]
+    assert prompt.tokens <= profile.window - profile.max_output
+    assert shown == sorted(shown), "the newest are those that stay"
+    assert newest.endswith("what now?")

@@ -4,7 +4,7 @@ from collections.abc import AsyncIterator
 import pytest
 from msgspec.structs import replace
 
-from bot.errors import ChannelError, StoreError
+from bot.errors import StoreError
 from bot.messages import (
     Address,
     AgentEnd,

@@ -22,7 +22,8 @@ log = logging.getLogger(__name__)
 
 TOKENS = 12  # of an answer; the first is the message itself
 TAIL = "".join(f" t{number}" for number in range(1, TOKENS))
-LONGEST_LIFE = 2.0  # seconds from being ready to being killed
+CONNECT_SECONDS = 4.0
+LONGEST_LIFE = 3.0  # seconds from being ready to being killed
 SETTLE_SECONDS = 90.0
 AT_LEAST_ONCE = frozenset({"telegram"})  # where nothing tells whether a message was posted
 
@@ -52,6 +53,7 @@ class Ordeal:
 
     async def run(self, kills: int) -> Findings:
         """Kill so many times, then let the bot finish in peace, and check everything."""
+        await self._meet()
         for number in range(kills):
             child = await spawn("bot", environment=self._environment)
             try:
@@ -64,6 +66,18 @@ class Ordeal:
                 log.warning("killed %d times, %s sent", number + 1, dict(self.findings.sent))
         await self._settle()
         return self.findings
+
+    async def _meet(self) -> None:
+        """Have every chat answered once: Discord tells a bot nothing of what was said where it never heard."""
+        child = await spawn("bot", environment=self._environment)
+        try:
+            await asyncio.sleep(CONNECT_SECONDS)
+            for simulator in self._simulators:
+                await self._write(simulator)
+            for simulator in self._simulators:
+                await self._wait_for_answers(simulator)
+        finally:
+            await _stop(child)
 
     async def _live(self) -> None:
         """Some messages and some time, until the plug is pulled."""

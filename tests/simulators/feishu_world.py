@@ -261,7 +261,9 @@ class World:
         seen.raw, seen.text = post.content, content.get("text", "")
         for mention in post.mentions:
             seen.text = seen.text.replace(mention["key"], f"@{mention['name']}")
-        keys = [content[name] for name in ("image_key", "file_key") if name in content]
+        parts = [part for line in content.get("content", ()) for part in line]  # of a rich text
+        seen.text = seen.text or "".join(part.get("text", "") for part in parts)
+        keys = [one[name] for one in (content, *parts) for name in ("image_key", "file_key") if name in one]
         seen.files = [self.files[key] for key in keys if key in self.files]
 
     def show_reactions(self, message: str) -> None:

@@ -16,6 +16,7 @@ from bot.messages import Address, Attachment, End, InboundMessage, RunId
 from bot.settings import ChannelSettings
 from channels.base import Capabilities, Content, Liveness, Rate
 from channels.delivery import Delivery, Outbox
+from channels.delivery.delivery import Reports
 from memory.store import Store
 from tests.factories import chunk_of, end_of, inbound
 
@@ -237,7 +238,7 @@ class Setup:
         async with Delivery(
             PlatformAdapter(self.platform),
             ChannelSettings.model_validate(settings),
-            on_dead=lambda address, cause: self.dead.append(cause),
+            reports=Reports(on_dead=lambda address, cause: self.dead.append(cause)),
             bus=self.bus,
             outbox=outbox or self.store.outbox,
             sleep=self.clock.sleep,

@@ -20,9 +20,7 @@ async def deliver(bot: Bot, store: Store, address: Address, text: str, *, pieces
     session = SessionKey(address.session())
     step = -(-len(text) // pieces)
     simulator = bot.intake.simulator
-    async with Delivery(
-        bot.adapter, bot.adapter_settings, bus=bus, outbox=store.outbox, on_dead=lambda address, cause: None
-    ):
+    async with Delivery(bot.adapter, bot.adapter_settings, bus=bus, outbox=store.outbox):
         for seq, at in enumerate(range(0, len(text), step)):
             calls, piece = len(simulator.calls), text[at : at + step]
             bus.send(Chunk(run=run, session=session, address=address, attempt=1, seq=seq, text=piece))

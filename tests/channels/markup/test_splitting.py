@@ -1,6 +1,7 @@
 """Long answers cut into messages: nothing is lost, nothing is torn apart, and nothing moves."""
 
 import re
+import time
 from collections.abc import Callable
 
 import pytest
@@ -11,11 +12,11 @@ from markdown_it import MarkdownIt
 from channels.markup.splitting import Piece, split_markdown
 from channels.markup.telegram import measure as telegram_size
 from channels.markup.telegram import utf16
-from tests.channels.markup.texts import ANYTHING, DOCUMENTS, fenced
+from tests.channels.markup.texts import ANYTHING, DOCUMENTS, EXAMPLES, fenced
 
 MEASURES: list[Callable[[str], int]] = [len, utf16, lambda text: len(text.encode(errors="surrogatepass")) + 7]
 measures = st.sampled_from(MEASURES)
-limits = st.integers(min_value=60, max_value=400)
+limits = st.integers(min_value=12, max_value=400)
 PYTHON = "".join(f"line_{number} = {number}\n" for number in range(100))
 
 
@@ -30,6 +31,7 @@ def texts_of(text: str, limit: int) -> list[str]:
     return [piece.text for piece in split_markdown(text, limit)]
 
 
+@EXAMPLES
 @given(text=ANYTHING, limit=limits, measure=measures)
 def test_every_piece_fits_and_all_of_the_text_is_in_one(
     text: str, limit: int, measure: Callable[[str], int]
@@ -42,6 +44,7 @@ def test_every_piece_fits_and_all_of_the_text_is_in_one(
     assert all(one < other for one, other in zip([0, *ends], ends[:-1], strict=False))
 
 
+@EXAMPLES
 @given(text=ANYTHING, limit=limits, measure=measures, data=st.data())
 def test_no_cut_moves_when_more_text_comes(
     text: str, limit: int, measure: Callable[[str], int], data: st.DataObject
@@ -53,6 +56,7 @@ def test_no_cut_moves_when_more_text_comes(
     assert late[: len(early) - 1] == early[:-1]
 
 
+@EXAMPLES
 @given(text=ANYTHING, limit=limits, data=st.data())
 def test_cutting_goes_on_from_any_piece(text: str, limit: int, data: st.DataObject) -> None:
     pieces = split_markdown(text, limit)
@@ -62,6 +66,7 @@ def test_cutting_goes_on_from_any_piece(text: str, limit: int, data: st.DataObje
     assert split_markdown(text, limit, start=before.end, fence=before.fence) == pieces[number:]
 
 
+@EXAMPLES
 @given(text=st.text(alphabet="abc .,\n é。👍", max_size=300), limit=limits)
 def test_words_without_markup_are_all_there(text: str, limit: int) -> None:
     pieces = split_markdown(text, limit)
@@ -69,6 +74,7 @@ def test_words_without_markup_are_all_there(text: str, limit: int) -> None:
     assert "".join("".join(piece.text.split()) for piece in pieces) == "".join(text.split())
 
 
+@EXAMPLES
 @given(text=st.lists(fenced(), min_size=1, max_size=3).map("\n\nw1 w2\n\n".join), limit=st.integers(60, 200))
 def test_code_stays_code_line_by_line(text: str, limit: int) -> None:
     pieces = split_markdown(text, limit)
@@ -76,6 +82,7 @@ def test_code_stays_code_line_by_line(text: str, limit: int) -> None:
     assert [line for piece in pieces for line in code_in(piece.text)] == code_in(text)
 
 
+@EXAMPLES
 @given(text=DOCUMENTS, limit=st.integers(60, 300))
 def test_no_piece_leaves_code_open(text: str, limit: int) -> None:
     for piece in split_markdown(text, limit)[:-1]:
@@ -104,10 +111,29 @@ def test_code_in_a_list_is_opened_again_without_the_list() -> None:
     assert others[-1].endswith("```\n2. three")
 
 
+def test_code_in_a_quote_stays_in_the_quote() -> None:
+    code = "".join(f"> step({number})\n" for number in range(30))
+
+    pieces = texts_of(f"> ```py\n{code}> ```\n", 200)
+
+    assert all(text.startswith("> ```py\n") and text.endswith("\n> ```") for text in pieces)
+
+
 def test_code_moves_to_the_next_message_rather_than_being_cut_in_its_beginning() -> None:
     words, code = "word " * 30, "```py\n" + "x = 1\n" * 15 + "```"
 
     assert texts_of(f"{words}\n\n{code}", 200) == [words.strip(), code]
+
+
+def test_a_table_that_is_cut_has_its_head_again() -> None:
+    head = "| name | size |\n|---|---|\n"
+    rows = "".join(f"| file {number} | {number} |\n" for number in range(40))
+
+    pieces = texts_of(f"{head}{rows}\nThat is all.", 200)
+
+    assert all(text.startswith(head + "| file") for text in pieces)
+    assert pieces[-1].endswith("That is all.")
+    assert "".join(text.removeprefix(head) + "\n" for text in pieces) == f"{rows}\nThat is all.\n"
 
 
 def test_paragraphs_are_better_than_lines_and_lines_better_than_sentences() -> None:
@@ -124,6 +150,12 @@ def test_items_of_a_list_stay_whole() -> None:
     pieces = texts_of("\n".join(items), 150)
 
     assert [item for text in pieces for item in re.split(r"\n(?=-)", text)] == items
+
+
+def test_a_heading_goes_with_what_it_is_about() -> None:
+    words = "word " * 30
+
+    assert texts_of(f"{words}\n\n## About\n\n{words}", 170) == [words.strip(), f"## About\n\n{words}".strip()]
 
 
 @pytest.mark.parametrize(
@@ -177,12 +209,22 @@ def test_a_character_that_is_larger_than_the_limit_is_refused() -> None:
         split_markdown("👍", 1, utf16)
 
 
+@EXAMPLES
+@given(text=ANYTHING, limit=st.integers(1, 12))
+def test_even_the_smallest_limits_are_kept(text: str, limit: int) -> None:
+    pieces = split_markdown(text, limit)
+
+    assert all(len(piece.text) <= limit for piece in pieces)
+    assert pieces[-1].end == len(text)
+
+
+@EXAMPLES
 @given(text=ANYTHING, limit=limits)
 def test_what_telegram_would_show_fits(text: str, limit: int) -> None:
     assert all(telegram_size(piece.text) <= limit for piece in split_markdown(text, limit, telegram_size))
 
 
-def test_the_measure_is_asked_a_few_times_a_piece() -> None:
+def test_the_measure_is_asked_a_few_times_a_piece_and_time_grows_with_the_text() -> None:
     asked = 0
 
     def measure(text: str) -> int:
@@ -191,6 +233,9 @@ def test_the_measure_is_asked_a_few_times_a_piece() -> None:
         return len(text)
 
     paragraph = "Some **bold** words. " + "word " * 60 + "\n\n```py\n" + "x = 1\n" * 40 + "```\n\n"
+    began = time.perf_counter()
     pieces = split_markdown(paragraph * 400, 2_000, measure)
+    seconds = time.perf_counter() - began
 
     assert asked <= 20 * len(pieces)
+    assert seconds < 5

@@ -22,9 +22,7 @@ TEXT = "".join(WORDS).strip()
 
 @asynccontextmanager
 async def delivering(adapter: SlackAdapter, store: Store, bus: LocalBus) -> AsyncIterator[None]:
-    async with Delivery(
-        adapter, ChannelSettings(), on_dead=lambda *_: None, bus=bus, outbox=store.outbox, call_seconds=5.0
-    ):
+    async with Delivery(adapter, ChannelSettings(), bus=bus, outbox=store.outbox, call_seconds=5.0):
         yield
 
 

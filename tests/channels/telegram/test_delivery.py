@@ -33,9 +33,7 @@ async def strict() -> AsyncIterator[Bench]:
 
 
 def delivering(adapter: TelegramAdapter, bus: LocalBus, store: Store) -> Delivery:
-    return Delivery(
-        adapter, TelegramSettings(), bus=bus, outbox=store.outbox, on_dead=lambda address, cause: None
-    )
+    return Delivery(adapter, TelegramSettings(), bus=bus, outbox=store.outbox)
 
 
 async def end(bus: LocalBus, store: Store, message: InboundMessage, text: str) -> None:
