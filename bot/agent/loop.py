@@ -392,7 +392,14 @@ class AgentLoop:
             cached_tokens=tally.cached,
         )
         end = end_of(run.message, run.attempt, outcome, seq=run.seq + 1)
-        await self._commit(end, record, in_context=outcome.in_context)
+        try:
+            await self._commit(end, record, in_context=outcome.in_context)
+        except Fenced:
+            if outcome.reason != "killed":
+                raise
+            await self._journal.cancel(  # it was killed before it had begun
+                run.message, end, speaker=self._publisher.name, has_outbox=self._has_outbox(end)
+            )
         self._publisher.end(end)
         seconds = record.ended_at - record.started_at
         self._bus.emit(AgentEnd(session=run.session, run=run.id, reason=outcome.reason, seconds=seconds))

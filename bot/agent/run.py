@@ -163,6 +163,7 @@ class Run:
     ) -> Outcome:
         """Run the turn in a task of its own, until the outcome is known, whoever decides it."""
         self.task = spawn(self._contain(turn))
+        self.task.add_done_callback(lambda _: turn.close())  # killed before its first step, it never ran
         try:
             return await self._over
         finally:

@@ -216,8 +216,9 @@ def _matching(sessions: Sequence[ChatSession], asked: str) -> list[ChatSession]:
     """The sessions that somebody may mean: by number, by title, or by words of either."""
     if not asked:
         return [session for session in sessions if not session.is_current][:1]
-    if asked.isdecimal() and (numbered := _numbered(sessions, int(asked[:9]))):
-        return [numbered]
+    if asked.isdecimal():
+        numbered = _numbered(sessions, int(asked[:9]))
+        return [numbered] if numbered else []
     words = " ".join(asked.casefold().split())
     exact = [session for session in sessions if (session.title or "").casefold() == words]
     return exact or [

@@ -33,10 +33,12 @@ class Use:
         token: Lets us answer, and so is a secret.
         acknowledged: Discord knows that we know: from then on it can be answered.
         original: Under which key the place of the answer was taken, that Discord keeps for it.
+        is_only_way: Nothing but the token may carry an answer, or can.
     """
 
     token: str
     is_private: bool
+    is_only_way: bool
     until: float
     acknowledged: asyncio.Event = field(default_factory=asyncio.Event)
     original: str | None = None
@@ -67,6 +69,7 @@ class Answers:
         use = Use(
             token=token,
             is_private=is_private,
+            is_only_way=is_private,
             until=time.monotonic() + self._lifetime,
             original=None if has_place else BELOW,
         )
@@ -127,26 +130,47 @@ class Answers:
         """The command that a message of ours has answered, where its token may still be used."""
         return _alive(self._by_message.get(message))
 
-    async def post(self, use: Use, key: str, body: dict[str, object]) -> str:
-        """Answer; the first time in the place that Discord keeps, where people see that we think."""
-        if use.original is None:
-            use.original = key
-        if use.original == key:
-            try:
-                return self._posted(use, await self._call(use, "PATCH", "/messages/@original", json=body))
-            except MessageGone:  # somebody has deleted it: there is no place any more
-                use.original = BELOW
-        told = await self._call(use, "POST", "", json=_flagged(use, body), params={"wait": "true"})
-        return self._posted(use, told)
+    async def post(self, use: Use, key: str, body: dict[str, object]) -> str | None:
+        """Answer in the place that Discord keeps, where people see that we think.
+
+        Gives `None` where that is taken: what follows is better off as a message, which a nonce keeps from
+        coming twice; unless the token is the only way.
+        """
+        told = await self._fill(use, key, json=body)
+        if told is not None or not use.is_only_way:
+            return told
+        return await self._follow(use, json=_flagged(use, body))
 
     def flags(self, use: Use) -> int:
         """What makes an answer as private as it has to be."""
         return EPHEMERAL if use.is_private else 0
 
-    async def upload(self, use: Use, form: list[dict[str, Any]]) -> str:
-        """Answer with a file."""
-        told = await self._call(use, "POST", "", form=form, params={"wait": "true"})
-        return self._posted(use, told)
+    async def upload(self, use: Use, key: str, form: list[dict[str, Any]]) -> str | None:
+        """Answer with a file; see `post`.
+
+        Raises:
+            ChannelError: Among its kinds: the place is gone. The next try goes another way.
+        """
+        if use.original in (None, key):
+            told = await self._fill(use, key, form=form)
+            if told is None:  # and the file is read
+                raise ChannelError("discord answer: its place is gone")
+            return told
+        return await self._follow(use, form=form) if use.is_only_way else None
+
+    async def _fill(self, use: Use, key: str, **options: Any) -> str | None:
+        """Answer in the place that Discord keeps; `None` where it is taken, or somebody has deleted it."""
+        if use.original not in (None, key):
+            return None
+        use.original = key
+        try:
+            return self._posted(use, await self._call(use, "PATCH", "/messages/@original", **options))
+        except MessageGone:
+            use.original = BELOW
+            return None
+
+    async def _follow(self, use: Use, **options: Any) -> str:
+        return self._posted(use, await self._call(use, "POST", "", params={"wait": "true"}, **options))
 
     async def edit(self, use: Use, message: str, body: dict[str, object]) -> None:
         """Change an answer."""

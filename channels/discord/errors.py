@@ -55,7 +55,9 @@ def discord_errors(what: str) -> Iterator[None]:
         yield
     except discord.DiscordException as error:
         raise translate(error, what) from error
-    except (aiohttp.ClientConnectorError, aiohttp.ConnectionTimeoutError) as error:
+    except aiohttp.ConnectionTimeoutError:  # names the address, and some hold a token: not for a traceback
+        raise ChannelError(f"discord {what}: can't be reached (ConnectionTimeoutError)") from None
+    except aiohttp.ClientConnectorError as error:
         raise ChannelError(f"discord {what}: can't be reached ({type(error).__name__})") from error
     except (aiohttp.ClientError, TimeoutError, OSError) as error:
         raise OutcomeUnknown(f"discord {what}: no answer ({type(error).__name__})") from error

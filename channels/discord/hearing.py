@@ -157,12 +157,13 @@ async def _missed(gateway: Gateway, address: Address, seen: int) -> AsyncIterato
     if getattr(known, "last_message_id", None) == seen:
         return
     messages = channel.history(limit=MOST_MISSED, after=discord.Object(seen), oldest_first=True)
-    while True:
+    for _ in range(MOST_MISSED):
         with discord_errors("history"):
             message = await anext(messages, None)
         if message is None:
             return
         yield message
+    log.warning("too much was said while away", extra={"channel": "discord", "taken": MOST_MISSED})
 
 
 async def _role(gateway: Gateway, message: discord.Message, address: Address) -> Role:

@@ -11,8 +11,9 @@ from discord.http import Route
 from bot.errors import ChannelError
 from bot.messages import Address, Attachment
 from channels.base import Content
-from channels.discord.answers import Answers, asker
+from channels.discord.answers import Answers, Use, asker
 from channels.discord.buttons import Buttons
+from channels.discord.errors import Refused
 from channels.discord.parse import channel_id
 from channels.discord.rest import Rest
 from channels.markup.discord import render
@@ -21,14 +22,17 @@ NONCE: Final = 25
 SUPPRESS_EMBEDS: Final = 1 << 2
 EVERYBODY: Final = ("everyone", "roles", "users")
 MOST: Final = 1_000
+NO_ENTRY: Final = frozenset({50001, 50013})  # commands work where we may not write, and can be answered
 MESSAGE_PATH: Final = "/channels/{channel_id}/messages/{message_id}"
 
 
 class Sending:
-    """Decides which way a message goes: what answers a command goes by its token, as long as that works.
+    """Decides which way a message goes.
 
-    The answer to an admin's command in a server is seen by nobody else: after a quarter of an hour, or a
-    restart, it goes to them as a direct message. Our id of such a one names its chat, too.
+    What answers a command takes the place that Discord keeps for it; what follows is a message like others,
+    because a nonce keeps those alone from coming twice. The answer to an admin's command in a server is seen
+    by nobody else: after a quarter of an hour, or a restart, it goes to them as a direct message. Our id of
+    such a one names its chat, too.
     """
 
     def __init__(
@@ -50,14 +54,14 @@ class Sending:
     async def post(self, address: Address, content: Content, *, key: str) -> str:
         """Put a message into a chat; see `ChannelAdapter.post`."""
         body = await self._body(content)
-        if (use := self._answers.to(content.answers)) is not None:
-            return await self._answers.post(use, key, body)
+        use = self._answers.to(content.answers)
+        if use is not None and (told := await self._answers.post(use, key, body)) is not None:
+            return told
         private = await self._private_chat(content.answers)
         body |= {"nonce": nonce(key), "enforce_nonce": True}
         if private is None and content.quotes and content.answers is not None and content.answers.isdecimal():
             body["message_reference"] = {"message_id": content.answers, "fail_if_not_exists": False}
-        told = await self._rest.call("post", _messages(private or _place(address)), json=body)
-        return f"{private}:{told['id']}" if private is not None else str(told["id"])
+        return await self._say("post", address, private, use, json=body)
 
     async def edit(self, address: Address, platform_id: str, content: Content) -> None:
         """Let a message look so; see `ChannelAdapter.edit`."""
@@ -78,14 +82,26 @@ class Sending:
         self, address: Address, attachment: Attachment, file: BinaryIO, *, key: str, answers: str | None
     ) -> str:
         """Send an open file; see `ChannelAdapter.upload`."""
-        name = attachment.name or Path(attachment.path or "file").name
-        if (use := self._answers.to(answers)) is not None:
-            flags = self._answers.flags(use)
-            return await self._answers.upload(use, _form({"flags": flags}, file, name, attachment.mime))
+        use = self._answers.to(answers)
+        if use is not None:
+            form = _form({"flags": self._answers.flags(use)}, file, attachment)
+            if (told := await self._answers.upload(use, key, form)) is not None:
+                return told
         private = await self._private_chat(answers)
-        body = {"nonce": nonce(key), "enforce_nonce": True}
-        form = _form(body, file, name, attachment.mime)
-        told = await self._rest.call("upload", _messages(private or _place(address)), form=form)
+        form = _form({"nonce": nonce(key), "enforce_nonce": True}, file, attachment)
+        return await self._say("upload", address, private, use, form=form)
+
+    async def _say(
+        self, what: str, address: Address, private: str | None, use: Use | None, **options: Any
+    ) -> str:
+        """Put a message into a chat, or into a private one; gives our id of it."""
+        try:
+            told = await self._rest.call(what, _messages(private or _place(address)), **options)
+        except Refused as error:
+            if use is None or error.code not in NO_ENTRY:
+                raise
+            use.is_only_way = True
+            raise ChannelError(str(error)) from error  # the next try goes by the token
         return f"{private}:{told['id']}" if private is not None else str(told["id"])
 
     async def _private_chat(self, answers: str | None) -> str | None:
@@ -133,8 +149,11 @@ def _message(method: str, address: Address, platform_id: str) -> Route:
     return Route(method, MESSAGE_PATH, channel_id=channel or _place(address), message_id=message)
 
 
-def _form(body: dict[str, Any], file: BinaryIO, name: str, mime: str) -> list[dict[str, Any]]:
+def _form(body: dict[str, Any], file: BinaryIO, attachment: Attachment) -> list[dict[str, Any]]:
+    """A file and what goes with it; named among the message's files, it takes the place of those before."""
+    name = attachment.name or Path(attachment.path or "file").name
+    body = {**body, "attachments": [{"id": 0, "filename": name}]}
     return [
         {"name": "payload_json", "value": json.dumps(body)},
-        {"name": "files[0]", "value": file, "filename": name, "content_type": mime},
+        {"name": "files[0]", "value": file, "filename": name, "content_type": attachment.mime},
     ]

@@ -34,7 +34,8 @@ def next_block(
             return piece
     if len(rest) > max_chars and len(pieces := split_markdown(seen, max_chars, start=start, fence=fence)) > 1:
         return pieces[0]
-    return _what_is_there(seen, start, fence, outline) if is_idle else None
+    there = _what_is_there(seen, start, fence, outline) if is_idle else None
+    return there if there is not None and len(there.text) <= max_chars else None
 
 
 def _paragraph_end(rest: str, outline: Outline, min_chars: int, max_chars: int) -> int | None:

@@ -166,3 +166,16 @@ async def test_a_chat_whose_name_ends_like_the_lane_of_commands_is_no_such_lane(
 
         assert isinstance(end, End)
         assert end.text == "echo: hello "
+
+
+async def test_a_turn_that_is_killed_before_its_first_step_is_ended_and_not_done_again(
+    tmp_path: Path,
+) -> None:
+    async with rig(tmp_path, max_concurrent_turns=1) as bot:
+        for number in range(40):  # where the kill falls differs: before, in and after the first step
+            said = inbound(f"question {number}")
+            await bot.bus.publish(said)
+            await bot.say("/kill")
+            await bot.ended(2 * number + 2)
+
+        assert await bot.store.journal.unfinished() == []

@@ -68,7 +68,7 @@ class Ordeal:
         return self.findings
 
     async def _meet(self) -> None:
-        """Have every chat answered once: Discord tells a bot nothing of what was said where it never heard."""
+        """Have every chat answered once: Discord tells nothing of what was said where a bot never heard."""
         child = await spawn("bot", environment=self._environment)
         try:
             await asyncio.sleep(CONNECT_SECONDS)

@@ -6,6 +6,7 @@ import pytest
 from pydantic import SecretStr
 
 from bot.errors import ChannelError
+from channels.discord.hearing import MOST_MISSED
 from tests.channels.discord.conftest import Bench, Ear, Memory, final, until
 from tests.simulators.discord import DiscordSimulator
 from tests.simulators.platform import Fault
@@ -71,6 +72,23 @@ async def test_what_was_said_while_we_were_away_is_asked_for(bench: Bench) -> No
     assert (await bench.ear.heard("meanwhile")).address == bench.place("ann")
     await bench.ear.heard("and you?")
     assert bench.ear.addressed[mention]
+
+
+async def test_more_than_is_asked_for_after_an_absence_is_warned_of(
+    bench: Bench, caplog: pytest.LogCaptureFixture
+) -> None:
+    await bench.running()
+    await bench.discord.user_says("ann", "before")
+    await bench.ear.heard("before")
+    await bench.stop()
+    for number in range(MOST_MISSED + 1):
+        await bench.discord.user_says("ann", str(number))
+    await bench.running()
+    await bench.discord.user_says("ann", "after")
+    await bench.ear.heard("after")
+
+    assert bench.ear.texts == ["before", *map(str, range(MOST_MISSED)), "after"]
+    assert "too much was said while away" in caplog.text
 
 
 async def test_a_message_that_can_not_be_kept_holds_up_those_behind_it(bench: Bench) -> None:

@@ -1,13 +1,15 @@
 """Slash commands and buttons: heard, acknowledged in time, and answered where they should be."""
 
 import asyncio
+from pathlib import Path
 
 import pytest
 
-from bot.errors import ChannelError
-from bot.messages import Button, Role, Trigger
+from bot.errors import ChannelError, OutcomeUnknown
+from bot.messages import Attachment, Button, Role, Trigger
 from channels.discord.interactions import TAKE_SECONDS
 from tests.channels.discord.conftest import Bench, final, growing
+from tests.simulators.platform import Fault
 
 
 async def test_a_command_is_heard_as_it_would_be_typed(bench: Bench) -> None:
@@ -58,7 +60,7 @@ async def test_an_answer_takes_its_place_and_grows_there(bench: Bench) -> None:
     assert {call.method for call in bench.discord.calls} == {
         "interaction_callback",
         "edit_followup",
-        "followup",
+        "create_message",
     }
 
 
@@ -144,6 +146,54 @@ async def test_a_deleted_answer_is_followed_by_a_new_one(bench: Bench) -> None:
     await adapter.post(place, final("I can talk.", answers=asked.platform_id), key="a")
 
     assert bench.discord.texts("team") == ["I can talk."]
+
+
+async def test_no_part_of_an_answer_to_a_command_shows_twice_when_a_reply_is_lost(bench: Bench) -> None:
+    adapter = await bench.running()
+    place = bench.place("team", direct=False)
+    await bench.discord.slash("team", "help", direct=False)
+    asked = await bench.ear.heard("/help")
+    for key, text in (("a", "I can talk."), ("b", "A lot.")):
+        await bench.discord.until(lambda: any(call.status == 204 for call in bench.discord.calls))
+        bench.discord.fail(Fault(kind="lose"))
+        with pytest.raises(OutcomeUnknown):
+            await adapter.post(place, final(text, answers=asked.platform_id), key=key)
+        await adapter.post(place, final(text, answers=asked.platform_id), key=key)
+
+    assert bench.discord.texts("team") == ["I can talk.", "A lot."]
+
+
+async def test_a_file_that_answers_a_command_takes_its_place_once(bench: Bench, tmp_path: Path) -> None:
+    (tmp_path / "plan.txt").write_bytes(b"the plan")
+    plan = Attachment(kind="file", name="plan.txt", mime="text/plain", path=str(tmp_path / "plan.txt"))
+    adapter = await bench.running()
+    place = bench.place("team", direct=False)
+    await bench.discord.slash("team", "help", direct=False)
+    asked = await bench.ear.heard("/help")
+    await bench.discord.until(lambda: any(call.status == 204 for call in bench.discord.calls))
+    for key in ("a", "b"):
+        bench.discord.fail(Fault(kind="lose"))
+        with pytest.raises(OutcomeUnknown):
+            await adapter.upload(place, plan, key=key, answers=asked.platform_id)
+        await adapter.upload(place, plan, key=key, answers=asked.platform_id)
+
+    assert [[file.name for file in one.files] for one in bench.discord.chat("team")] == [["plan.txt"]] * 2
+    assert bench.discord.interactions.failed == []
+
+
+async def test_a_long_answer_reaches_a_chat_that_takes_answers_to_commands_alone(bench: Bench) -> None:
+    adapter = await bench.running()
+    place = bench.place("team", direct=False)
+    await bench.discord.slash("team", "help", direct=False)
+    asked = await bench.ear.heard("/help")
+    bench.discord.world.channel("team").takes_posts = False
+    await adapter.post(place, final("I can talk.", answers=asked.platform_id), key="a")
+    with pytest.raises(ChannelError) as caught:
+        await adapter.post(place, final("A lot.", answers=asked.platform_id), key="b")
+    await adapter.post(place, final("A lot.", answers=asked.platform_id), key="b")
+
+    assert not caught.value.permanent
+    assert bench.discord.texts("team") == ["I can talk.", "A lot."]
 
 
 async def test_a_slow_store_does_not_cost_the_command(bench: Bench) -> None:

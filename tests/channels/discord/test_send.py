@@ -1,15 +1,17 @@
 """What the bot says on Discord: posts, edits, files, and how refusals come back."""
 
+import traceback
 from collections.abc import Iterator
 from pathlib import Path
 from types import SimpleNamespace
 
+import aiohttp
 import discord
 import pytest
 
 from bot.errors import ChannelError, MessageGone, OutcomeUnknown, RateLimited
 from bot.messages import Address, Attachment, Button
-from channels.discord.errors import CLOSED_FOR_GOOD, translate
+from channels.discord.errors import CLOSED_FOR_GOOD, discord_errors, translate
 from channels.discord.files import MAX_UPLOAD
 from tests.channels.discord.conftest import Bench, final, growing
 from tests.simulators.platform import Fault, File
@@ -214,6 +216,15 @@ async def test_nothing_is_fetched_from_elsewhere(bench: Bench, tmp_path: Path, u
         await bench.adapter().download(attachment, tmp_path / "x", max_bytes=10)
 
     assert caught.value.permanent
+
+
+def test_an_address_that_may_hold_a_token_is_in_no_traceback() -> None:
+    told = "Connection timeout to host https://discord.com/webhooks/1/secret"
+    with pytest.raises(ChannelError) as caught, discord_errors("answer"):
+        raise aiohttp.ConnectionTimeoutError(told)
+
+    assert not isinstance(caught.value, OutcomeUnknown)
+    assert "secret" not in "".join(traceback.format_exception(caught.value))
 
 
 def _kinds(kind: type[discord.DiscordException]) -> Iterator[type[discord.DiscordException]]:
