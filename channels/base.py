@@ -8,7 +8,7 @@ delivery's; who is listened to, group context and loops between bots are the int
 from collections.abc import Sequence
 from datetime import datetime
 from pathlib import Path
-from typing import Generic, Literal, Protocol, TypeAlias, TypeVar
+from typing import Final, Generic, Literal, Protocol, TypeAlias, TypeVar, get_args
 
 from starlette.routing import BaseRoute
 
@@ -17,6 +17,7 @@ from bot.errors import ChannelError
 from bot.messages import Address, Attachment, Button, Frozen, InboundMessage
 
 CallKind: TypeAlias = Literal["post", "edit", "preview", "upload", "typing", "react"]
+EVERY_CALL: Final[tuple[CallKind, ...]] = get_args(CallKind)
 SettingsT = TypeVar("SettingsT", covariant=True)
 
 

@@ -22,6 +22,7 @@ from channels.base import ChannelAdapter, Liveness, Setup, State
 from channels.delivery.attention import Attention
 from channels.delivery.delivery import Dead, Delivery, Reports
 from channels.delivery.outbox import Outbox
+from channels.delivery.pace import Pace
 from channels.intake import Engagement, Intake, Rules
 from channels.keeper import Keeper
 from channels.registry import AdapterFactory, check_installed, load_adapter
@@ -124,8 +125,9 @@ class Platforms:
         async with AsyncExitStack() as stack:
             stack.push_async_callback(self._close, adapter)
             try:
-                attention = self._attention(adapter, account.settings, engagement)
-                await stack.enter_async_context(self._delivery(adapter, account.settings, attention))
+                pace = Pace()
+                attention = self._attention(adapter, account.settings, engagement, pace)
+                await stack.enter_async_context(self._delivery(adapter, account.settings, attention, pace))
             except StoreError as error:
                 self._fail(key, error)
                 return
@@ -160,7 +162,9 @@ class Platforms:
             presence=around.presence,
         )
 
-    def _delivery(self, adapter: ChannelAdapter, settings: ChannelSettings, attention: Attention) -> Delivery:
+    def _delivery(
+        self, adapter: ChannelAdapter, settings: ChannelSettings, attention: Attention, pace: Pace
+    ) -> Delivery:
         around = self._around
         return Delivery(
             adapter,
@@ -168,16 +172,17 @@ class Platforms:
             bus=around.bus,
             outbox=around.store.outbox,
             reports=Reports(on_dead=around.on_dead, on_text=attention.text_shown),
+            pace=pace,
         )
 
     def _attention(
-        self, adapter: ChannelAdapter, settings: ChannelSettings, engagement: Engagement
+        self, adapter: ChannelAdapter, settings: ChannelSettings, engagement: Engagement, pace: Pace
     ) -> Attention:
         def note(address: Address) -> None:
             if not address.is_direct:
                 engagement.note(address, by_bot=True)
 
-        return Attention(adapter, settings, bus=self._around.bus, on_answer=note)
+        return Attention(adapter, settings, bus=self._around.bus, pace=pace, on_answer=note)
 
     async def _close(self, adapter: ChannelAdapter) -> None:
         try:

@@ -22,8 +22,13 @@ async def test_a_benchmark_measures_something_in_every_row(name: str, place: Pla
 
     assert rows
     assert all(result.name and result.unit for result in rows)
-    assert all(result.value > 0 for result in rows if result.unit != "KiB" and "own" not in result.name)
+    assert all(result.value > 0 for result in rows if not may_be_zero(result))
     assert all((result.goal is None) == (result.met is None) for result in rows)
+
+
+def may_be_zero(result: Result) -> bool:
+    """Memory that is not missed, calls that were not refused, words that were not late."""
+    return result.unit in ("KiB", "calls") or "own" in result.name or "last word" in result.name
 
 
 def test_a_percentile_is_a_value_that_was_measured() -> None:

@@ -9,7 +9,7 @@ import random
 import sqlite3
 import time
 from collections.abc import AsyncIterator, Callable
-from contextlib import AsyncExitStack, asynccontextmanager
+from contextlib import AsyncExitStack, asynccontextmanager, suppress
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
@@ -28,7 +28,7 @@ from tests.simulators.platform import Call, Simulator
 CHATS: dict[Effort, int] = {"full": 100, "quick": 20, "tiny": 2}
 TOKENS: dict[Effort, int] = {"full": 50, "quick": 30, "tiny": 6}
 DELAY = 0.5  # seconds between two tokens
-SPREAD = 5.0  # seconds over which people ask
+SPREAD: dict[Effort, float] = {"full": 5.0, "quick": 5.0, "tiny": 0.2}  # seconds over which people ask
 LAST_WORDS = 150.0  # seconds until the last answer must stand there whole
 CONNECT_SECONDS = 15.0
 TINY = ("slack",)
@@ -94,7 +94,7 @@ async def measure(place: Place) -> list[Result]:
         home = place.path / "home"
         async with _bot(home, model.url, seen) as process:
             before = process.cpu_times()
-            await _talk(seen, CHATS[place.effort])
+            await _talk(seen, CHATS[place.effort], SPREAD[place.effort])
             after = process.cpu_times()
         _read_ends(home, seen)
     turns = len(seen) * CHATS[place.effort]
@@ -123,20 +123,29 @@ async def _bot(home: Path, model_url: str, seen: list[Seen]) -> AsyncIterator[ps
         process = psutil.Process(bot.pid)
         if len(process.cpu_affinity()) and (psutil.cpu_count() or 1) > 1:
             process.cpu_affinity([0])
-        for one in seen:  # the first message shows that the platform is heard, and warms everything up
-            await one.simulator.user_says("warm-up", "0")
-            await one.simulator.until(partial(_is_heard, one), seconds=CONNECT_SECONDS)
+        for one in seen:
+            await _warm_up(one)
         yield process
     finally:
         await asyncio.to_thread(started.__exit__, None, None, None)
 
 
-async def _talk(seen: list[Seen], chats: int) -> None:
+async def _warm_up(one: Seen) -> None:
+    """Say something until it is heard: what was said before a bot's first connection is not meant for it."""
+    async with asyncio.timeout(CONNECT_SECONDS):
+        while True:
+            await one.simulator.user_says("warm-up", "0")
+            with suppress(TimeoutError):
+                await one.simulator.until(lambda: bool(one.shown("warm-up")), seconds=1.0)
+                return
+
+
+async def _talk(seen: list[Seen], chats: int, spread: float) -> None:
     """Everybody asks once, and waits for the whole answer."""
     chance = random.Random(chats)
 
     async def ask(one: Seen, number: int) -> None:
-        await asyncio.sleep(chance.uniform(0, SPREAD))
+        await asyncio.sleep(chance.uniform(0, spread))
         chat = f"chat{number}"
         one.asked[chat] = time.monotonic()
         await one.simulator.user_says(chat, f"{number}")
@@ -147,10 +156,6 @@ async def _talk(seen: list[Seen], chats: int) -> None:
                 group.create_task(ask(one, number))
     for one in seen:
         await one.simulator.until(partial(_is_whole, one), seconds=LAST_WORDS)
-
-
-def _is_heard(one: Seen) -> bool:
-    return bool(one.shown("warm-up"))
 
 
 def _is_whole(one: Seen) -> bool:

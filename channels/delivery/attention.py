@@ -2,7 +2,7 @@
 
 import asyncio
 import logging
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from types import TracebackType
 from typing import Final, Self
 
@@ -10,14 +10,16 @@ from bot.bus import Bus
 from bot.errors import ChannelError
 from bot.messages import Address, AgentEnd, InboxUpdate, Missed, RunId, SystemEvent
 from bot.settings import ChannelSettings
-from channels.base import ChannelAdapter
-from channels.delivery.pace import Sleep
+from channels.base import CallKind, ChannelAdapter
+from channels.delivery.pace import Pace, Sleep
 
 log = logging.getLogger(__name__)
 
 QUICK: Final = 0.4  # seconds in which an answer may come before anything is shown
 RENEW: Final = 0.8  # of the time that an indicator lasts
 CALL_SECONDS: Final = 10.0
+TAKE_BACK_TRIES: Final = 5
+LATER: Final = 1.0  # seconds until a sign is tried again for which there was no room
 
 
 class Attention:
@@ -35,12 +37,14 @@ class Attention:
         settings: ChannelSettings,
         *,
         bus: Bus,
+        pace: Pace,
         on_answer: Callable[[Address], None] = lambda address: None,
         sleep: Sleep = asyncio.sleep,
     ) -> None:
         self._adapter = adapter
         self._settings = settings
         self._bus = bus
+        self._pace = pace
         self._on_answer = on_answer
         self._sleep = sleep
         self._waiting: dict[RunId, asyncio.Task[None]] = {}
@@ -102,31 +106,51 @@ class Attention:
         """Show that the message is being seen to, until it is cancelled."""
         await self._sleep(QUICK)
         emoji = self._settings.ack_reaction
-        reacts = emoji and event.platform_id and self._adapter.capabilities_in(event.address).reactions
+        has_reacted = await self._react(event, emoji) if emoji else False
         try:
-            if reacts:
-                await self._react(event, emoji)
             await self._type(event)
         finally:
-            if reacts:
-                await self._react(event, None)
+            if has_reacted:
+                await self._take_back(event)
 
-    async def _react(self, event: InboxUpdate, emoji: str | None) -> None:
-        assert event.platform_id is not None
-        try:
-            async with asyncio.timeout(CALL_SECONDS):
-                await self._adapter.react(event.address, event.platform_id, emoji)
-        except (ChannelError, TimeoutError) as error:
-            log.debug("reaction not shown", extra={"channel": self._adapter.name, "cause": str(error)})
+    async def _react(self, event: InboxUpdate, emoji: str) -> bool:
+        """Put a reaction on a message; False where there is none, or no room for it."""
+        message = event.platform_id
+        if message is None or not self._adapter.capabilities_in(event.address).reactions:
+            return False
+        return await self._sign(event, "react", lambda: self._adapter.react(event.address, message, emoji))
+
+    async def _take_back(self, event: InboxUpdate) -> None:
+        """Take a reaction back; that has to be done, and waits until there is room."""
+        message = event.platform_id
+        assert message is not None
+
+        def take_back() -> Awaitable[None]:
+            return self._adapter.react(event.address, message, None)
+
+        for _ in range(TAKE_BACK_TRIES):
+            if await self._sign(event, "react", take_back):
+                return
+            await self._sleep(LATER)
 
     async def _type(self, event: InboxUpdate) -> None:
         """Keep the typing indicator alive."""
         lasts = self._adapter.capabilities_in(event.address).typing_seconds
         while self._settings.typing and lasts is not None and event.run not in self._growing:
-            try:
-                async with asyncio.timeout(CALL_SECONDS):
-                    await self._adapter.type(event.address)
-            except (ChannelError, TimeoutError) as error:
-                log.debug("typing not shown", extra={"channel": self._adapter.name, "cause": str(error)})
-            await self._sleep(lasts * RENEW)
+            is_shown = await self._sign(event, "typing", lambda: self._adapter.type(event.address))
+            await self._sleep(lasts * RENEW if is_shown else LATER)
         await asyncio.Event().wait()  # the reaction stays until the answer is there
+
+    async def _sign(self, event: InboxUpdate, kind: CallKind, call: Callable[[], Awaitable[None]]) -> bool:
+        """Make a call if texts leave room for it, however it ends; False where they leave none."""
+        permit = self._pace.spare(kind, self._adapter.capabilities_in(event.address).rates)
+        if permit is None:
+            return False
+        try:
+            async with asyncio.timeout(CALL_SECONDS):
+                await call()
+        except (ChannelError, TimeoutError) as error:
+            log.debug("sign not shown", extra={"channel": self._adapter.name, "cause": str(error)})
+        finally:
+            permit.end()
+        return True

@@ -3,7 +3,6 @@
 import asyncio
 import logging
 import random
-import time
 from collections.abc import Callable, Coroutine
 from dataclasses import dataclass
 from functools import partial
@@ -21,7 +20,7 @@ from channels.base import ChannelAdapter
 from channels.delivery.draft import Draft, Layout
 from channels.delivery.files import CodeFiles
 from channels.delivery.outbox import Outbox
-from channels.delivery.pace import Budget, Clock, Pace, Sleep
+from channels.delivery.pace import Budget, Pace, Sleep
 from channels.delivery.screen import CALL_SECONDS, OnText, Screen
 
 log = logging.getLogger(__name__)
@@ -81,7 +80,8 @@ class Delivery:
 
     Args:
         reports: Told of what happens to answers.
-        sleep: Waits some seconds, on the clock that `clock` reads; tests pass their own.
+        pace: When the account may be asked, where others ask it too; without it, nobody else does.
+        sleep: Waits some seconds; tests pass their own.
         call_seconds: The most that one call to the platform may take.
     """
 
@@ -93,8 +93,8 @@ class Delivery:
         bus: Bus,
         outbox: Outbox,
         reports: Reports = NOBODY,
+        pace: Pace | None = None,
         sleep: Sleep = asyncio.sleep,
-        clock: Clock = time.monotonic,
         call_seconds: float = CALL_SECONDS,
     ) -> None:
         self._adapter = adapter
@@ -104,7 +104,7 @@ class Delivery:
         self._reports = reports
         self._sleep = sleep
         self._call_seconds = call_seconds
-        self._pace = Pace(clock=clock, sleep=sleep)
+        self._pace = pace or Pace(sleep=sleep)
         self._screen = Screen(
             adapter,
             settings,

@@ -7,7 +7,7 @@ from typing import Literal
 
 from bot.agent.store import Posted
 from bot.messages import Address, Button, Chunk, RunId
-from channels.delivery.pace import Budget
+from channels.delivery.pace import NO_PERMIT, Budget, Permit
 from channels.markup.blocks import next_block
 from channels.markup.outline import open_fence
 from channels.markup.splitting import Piece, split_markdown
@@ -64,6 +64,7 @@ class Draft:
         answers: The platform's id of the message that it answers.
         must_quote: The answer itself asks to be shown as a reply.
         is_unsure: A message of it may stand there that we do not know of.
+        permit: For the call that is made now; a chat makes one at a time.
     """
 
     run: RunId
@@ -73,6 +74,7 @@ class Draft:
     chat: Budget
     new_budget: Callable[[], Budget]
     is_unsure: bool = False
+    permit: Permit = NO_PERMIT
     text: str = ""
     attempt: int = 0
     must_quote: bool = False

@@ -6,6 +6,7 @@ import time
 from collections import deque
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterable
 from contextlib import asynccontextmanager
+from dataclasses import dataclass
 from itertools import count
 from typing import TypeAlias
 
@@ -16,43 +17,52 @@ Clock: TypeAlias = Callable[[], float]
 
 MARGIN = 0.01  # seconds a second, by which a platform's clock may run faster than ours
 MOST_MARGIN = 0.05  # seconds
-JITTER = 0.04  # seconds by which calls of different chats may overtake each other on their way
 GROWTH_SHARE = 0.9  # of what an account may do; the rest is for last words
+CATCH_UP = 0.2  # seconds of lateness of an account's growth that are made up for
 SLACK = 1e-9  # what floats lose
 
 
 class _Window:
-    """The newest calls under one rate."""
+    """The newest calls under one rate.
 
-    __slots__ = ("_calls", "_growth", "_seconds", "_spacing")
+    A platform counts a call when it arrives, which is no later than its answer. So a call holds its place
+    until a window's length after its answer, and none is refused for having been quicker than another.
+    """
+
+    __slots__ = ("_answered", "_calls", "_catch_up", "_growth_at", "_seconds", "_spacing", "_under_way")
 
     def __init__(self, rate: Rate) -> None:
-        self._calls: deque[float] = deque(maxlen=rate.calls)
         is_shared = rate.scope == "account"
-        margin = min(MOST_MARGIN, rate.seconds * MARGIN)
-        self._seconds = rate.seconds + margin + (JITTER if is_shared else 0.0)
-        share = GROWTH_SHARE if is_shared else 1.0
-        self._spacing = self._seconds / (rate.calls * share)
-        self._growth = float("-inf")
+        self._calls = rate.calls
+        self._seconds = rate.seconds + min(MOST_MARGIN, rate.seconds * MARGIN)
+        self._spacing = self._seconds / (rate.calls * (GROWTH_SHARE if is_shared else 1.0))
+        self._catch_up = CATCH_UP if is_shared else 0.0
+        self._growth_at = float("-inf")  # when the next growth is due
+        self._answered: deque[float] = deque()  # when; the oldest first
+        self._under_way: dict[int, float] = {}  # since when, by the number of the call
 
-    def ready_at(self, *, is_growth: bool) -> float:
-        """When there is room for one more call."""
-        ready = self._calls[0] + self._seconds if len(self._calls) == self._calls.maxlen else float("-inf")
-        return max(ready, self._growth + self._spacing) if is_growth else ready
+    def ready_at(self, now: float, *, is_growth: bool) -> float:
+        """When there is room for one more call; a guess where calls under way hold every place."""
+        while self._answered and self._answered[0] + self._seconds <= now:
+            self._answered.popleft()
+        ready = float("-inf")
+        if len(self._answered) + len(self._under_way) >= self._calls:
+            ready = (self._answered[0] if self._answered else now) + self._seconds
+        return max(ready, self._growth_at) if is_growth else ready
 
-    def note(self, now: float, *, is_growth: bool) -> None:
-        self._calls.append(now)
+    def begin(self, number: int, now: float, *, is_growth: bool) -> None:
+        self._under_way[number] = now
         if is_growth:
-            self._growth = now
+            self._growth_at = max(self._growth_at, now - self._catch_up) + self._spacing
 
-    def settle(self, began: float, now: float) -> None:
-        if self._calls and self._calls[-1] == began:
-            self._calls[-1] = now
-        if self._growth == began:
-            self._growth = now
+    def end(self, number: int, now: float, *, was_made: bool) -> None:
+        if self._under_way.pop(number, None) is not None and was_made:
+            self._answered.append(now)
+            if not self._catch_up and self._growth_at > float("-inf"):
+                self._growth_at = max(self._growth_at, now + self._spacing)
 
     def is_idle(self, now: float) -> bool:
-        return not self._calls or self._calls[-1] + self._seconds <= now
+        return not self._under_way and (not self._answered or self._answered[-1] + self._seconds <= now)
 
 
 class Budget:
@@ -65,7 +75,6 @@ class Budget:
     def __init__(self, clock: Clock) -> None:
         self._clock = clock
         self._windows: dict[Rate, _Window] = {}
-        self._last_call = float("-inf")
         self.held_until = float("-inf")
 
     def ready_at(self, rates: Iterable[Rate], *, is_growth: bool) -> float:
@@ -74,26 +83,23 @@ class Budget:
         Growth is spread evenly over the time, and leaves a part of what the account may do to last words; a
         last word may use whatever is left.
         """
-        ready = self.held_until
+        now, ready = self._clock(), self.held_until
         for rate in rates:
             if (window := self._windows.get(rate)) is not None:
-                ready = max(ready, window.ready_at(is_growth=is_growth))
+                ready = max(ready, window.ready_at(now, is_growth=is_growth))
         return ready
 
-    def spend(self, rates: Iterable[Rate], *, is_growth: bool) -> None:
+    def begin(self, number: int, rates: Iterable[Rate], *, is_growth: bool) -> None:
         """Count a call."""
-        now = self._last_call = self._clock()
         for rate in rates:
             if rate not in self._windows:
                 self._windows[rate] = _Window(rate)
-            self._windows[rate].note(now, is_growth=is_growth)
+            self._windows[rate].begin(number, self._clock(), is_growth=is_growth)
 
-    def settle(self) -> None:
-        """The last call has been answered: the platform counted it no later than now."""
-        now = self._clock()
+    def end(self, number: int, *, was_made: bool) -> None:
+        """A call has been answered, or was not made after all."""
         for window in self._windows.values():
-            window.settle(self._last_call, now)
-        self._last_call = now
+            window.end(number, self._clock(), was_made=was_made)
 
     def hold(self, seconds: float) -> None:
         """Ask for nothing for so long."""
@@ -104,6 +110,22 @@ class Budget:
         """Whether forgetting it would change nothing."""
         now = self._clock()
         return self.held_until <= now and all(window.is_idle(now) for window in self._windows.values())
+
+
+@dataclass(frozen=True, slots=True)
+class Permit:
+    """Leave for one call; whoever got it says how it ended."""
+
+    number: int
+    budgets: tuple[Budget, ...]
+
+    def end(self, *, was_made: bool = True) -> None:
+        """The call has been answered, or given up; or it was not made after all."""
+        for budget in self.budgets:
+            budget.end(self.number, was_made=was_made)
+
+
+NO_PERMIT = Permit(-1, ())
 
 
 class Pace:
@@ -124,7 +146,7 @@ class Pace:
 
     async def turn(
         self, kind: CallKind, rates: tuple[Rate, ...], *, chat: Budget, message: Budget, is_growth: bool
-    ) -> None:
+    ) -> Permit:
         """Wait until a call may be made, and count it."""
         relevant = [rate for rate in rates if kind in rate.kinds]
         own = [
@@ -134,14 +156,26 @@ class Pace:
         await self._wait(own, is_growth=is_growth, may_yield=False)
         shared = [rate for rate in relevant if rate.scope == "account"]
         every = [(self._account, shared), *own]
-        place = next(self._numbers)
+        number = next(self._numbers)
         is_through = False
         while not is_through:
-            async with self._turnstile(place, is_growth=is_growth):
+            async with self._turnstile(number, is_growth=is_growth):
                 is_through = await self._wait(every, is_growth=is_growth, may_yield=is_growth)
                 if is_through:
                     for budget, its_rates in every:
-                        budget.spend(its_rates, is_growth=is_growth)
+                        budget.begin(number, its_rates, is_growth=is_growth)
+        return Permit(number, tuple(budget for budget, _ in every))
+
+    def spare(self, kind: CallKind, rates: tuple[Rate, ...]) -> Permit | None:
+        """Leave for a call that matters less than any text, where the account has room and nobody waits."""
+        shared = [rate for rate in rates if kind in rate.kinds and rate.scope == "account"]
+        if not shared:
+            return NO_PERMIT
+        if self._is_taken or self._account.ready_at(shared, is_growth=True) > self._clock():
+            return None
+        number = next(self._numbers)
+        self._account.begin(number, shared, is_growth=False)
+        return Permit(number, (self._account,))
 
     async def _wait(
         self, budgets: list[tuple[Budget, list[Rate]]], *, is_growth: bool, may_yield: bool

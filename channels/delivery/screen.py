@@ -94,18 +94,23 @@ class Screen:
             part = draft.part(step.index)
             if not await wait(self._turn(step.kind, draft, part, is_growth=not step.content.is_final)):
                 return False
-            newest()
-            latest = self._next(draft, is_idle=is_idle)
-            if latest is None or latest.kind != step.kind:
-                continue
-            await self._carry_out(latest, draft)
+            try:
+                newest()
+                latest = self._next(draft, is_idle=is_idle)
+                if latest is None or latest.kind != step.kind:
+                    continue
+                await self._carry_out(latest, draft)
+            finally:
+                draft.permit.end(was_made=False)  # where it was made, its end is known already
             if latest.kind == "post" and latest.content.is_final and between is not None:
                 await between()
         return True
 
     async def _turn(self, kind: CallKind, draft: Draft, part: Part, *, is_growth: bool = False) -> None:
         rates = self._adapter.capabilities_in(draft.address).rates
-        await self._pace.turn(kind, rates, chat=draft.chat, message=part.budget, is_growth=is_growth)
+        draft.permit = await self._pace.turn(
+            kind, rates, chat=draft.chat, message=part.budget, is_growth=is_growth
+        )
 
     def _next(self, draft: Draft, *, is_idle: bool) -> _Step | None:
         pieces = draft.pieces(is_idle=is_idle)
@@ -147,7 +152,7 @@ class Screen:
     async def _carry_out(self, step: _Step, draft: Draft) -> None:
         part = draft.part(step.index)
         try:
-            async with self._call(draft, part):
+            async with self._call(draft):
                 match step.kind:
                     case "preview":
                         await self._preview(step, draft, part)
@@ -183,14 +188,13 @@ class Screen:
                 part.budget.hold(wait)
 
     @asynccontextmanager
-    async def _call(self, draft: Draft, part: Part) -> AsyncIterator[None]:
-        """One call to the platform: bounded, and counted for the pace from its answer on."""
+    async def _call(self, draft: Draft) -> AsyncIterator[None]:
+        """One call to the platform: bounded, and over for the pace when it is answered."""
         try:
             async with asyncio.timeout(self._call_seconds):
                 yield
         finally:
-            draft.chat.settle()
-            part.budget.settle()
+            draft.permit.end()
 
     async def _preview(self, step: _Step, draft: Draft, part: Part) -> None:
         key = _key(draft, step.index)
@@ -228,7 +232,7 @@ class Screen:
                 continue
             await self._turn("edit", draft, part)
             try:
-                async with self._call(draft, part):
+                async with self._call(draft):
                     await self._adapter.delete(draft.address, part.platform_id)
             except MessageGone:
                 log.debug("message was gone already", extra={"channel": self._adapter.name})
@@ -251,7 +255,7 @@ class Screen:
         fault = self._fault_of(attachment, address)
         await self._turn("upload" if fault is None else "post", draft, part)
         try:
-            async with self._call(draft, part):
+            async with self._call(draft):
                 if (found := await self._find(draft, key)) is not None:
                     return found
                 if fault is None:

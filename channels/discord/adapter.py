@@ -14,7 +14,7 @@ from starlette.routing import BaseRoute
 from bot.errors import ChannelError, MessageGone, StoreError
 from bot.messages import Address, Attachment, utc_now
 from bot.settings import DiscordSettings
-from channels.base import Capabilities, Content, Liveness, Rate, Setup
+from channels.base import EVERY_CALL, Capabilities, Content, Liveness, Rate, Setup
 from channels.discord.answers import Answers
 from channels.discord.buttons import MAX_BUTTONS, Buttons
 from channels.discord.commands import native, publish
@@ -33,6 +33,7 @@ from channels.markup.discord import measure
 log = logging.getLogger(__name__)
 
 MAX_SIZE: Final = 2_000  # Source: Discord API reference, "Create Message"
+LONG_CODE: Final = 4_000  # characters of a code block; a longer one is easier to read as a file
 TYPING_SECONDS: Final = 10.0
 LOGIN_SECONDS: Final = 30.0
 HEARD: Final = frozenset(
@@ -45,7 +46,7 @@ RATES: Final = (
     Rate(calls=5, seconds=5.0, kinds=("post", "upload")),
     Rate(calls=5, seconds=5.0, kinds=("edit",)),
     Rate(calls=1, seconds=0.3, kinds=("react",)),
-    Rate(calls=45, seconds=1.0, scope="account"),
+    Rate(calls=48, seconds=1.0, scope="account", kinds=EVERY_CALL),
 )
 
 
@@ -106,6 +107,7 @@ class DiscordAdapter:
             reactions=True,
             max_upload=MAX_UPLOAD,
             max_buttons=MAX_BUTTONS,
+            long_code=LONG_CODE,
         )
 
     def measure(self, text: str) -> int:

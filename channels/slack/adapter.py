@@ -33,6 +33,7 @@ from channels.slack.wire import AuthTest, Done
 log = logging.getLogger(__name__)
 
 STATUS_SECONDS: Final = 60.0  # Slack shows it for two minutes, or until something is posted
+LONG_CODE: Final = 12_000  # characters of a code block; a longer one is easier to read as a file
 CHECK_SECONDS: Final = 60.0  # HTTP mode: how often the token is tried
 
 # Source: docs.slack.dev, "Rate limits" and the method pages. chat.postMessage has one a second in a channel,
@@ -110,6 +111,7 @@ class SlackAdapter:
             reactions=True,
             max_upload=MAX_UPLOAD,
             max_buttons=MAX_BUTTONS,
+            long_code=LONG_CODE,
         )
 
     def measure(self, text: str) -> int:

@@ -22,6 +22,7 @@ from channels.telegram.polling import PATIENCE, POLL_SECONDS, Poller
 from channels.telegram.sending import Sending
 
 MAX_SIZE: Final = 4096  # UTF-16 units after the markup is read; Bot API, sendMessage
+LONG_CODE: Final = 8_000  # characters of a code block; a longer one is easier to read as a file
 TYPING_SECONDS: Final = 5.0  # Bot API, sendChatAction
 
 # Source: Telegram's Bots FAQ, "My bot is hitting limits": one message a second in a chat, 20 a minute in a
@@ -101,6 +102,7 @@ class TelegramAdapter:
             reactions=True,
             max_upload=MAX_UPLOAD,
             max_buttons=MAX_BUTTONS,
+            long_code=LONG_CODE,
         )
 
     def measure(self, text: str) -> int:

@@ -17,6 +17,7 @@ from bot.settings import ChannelSettings
 from channels.base import Capabilities, Content, Liveness, Rate
 from channels.delivery import Delivery, Outbox
 from channels.delivery.delivery import Reports
+from channels.delivery.pace import Pace
 from memory.store import Store
 from tests.factories import chunk_of, end_of, inbound
 
@@ -241,8 +242,8 @@ class Setup:
             reports=Reports(on_dead=lambda address, cause: self.dead.append(cause)),
             bus=self.bus,
             outbox=outbox or self.store.outbox,
+            pace=Pace(clock=self.clock, sleep=self.clock.sleep),
             sleep=self.clock.sleep,
-            clock=self.clock,
             call_seconds=call_seconds,
         ):
             yield

@@ -14,6 +14,7 @@ from bot.messages import Address, AgentEnd, InboundMessage, InboxUpdate, RunId, 
 from bot.settings import ChannelSettings
 from channels.base import Capabilities
 from channels.delivery.attention import QUICK, RENEW, Attention
+from channels.delivery.pace import Pace
 from tests.channels.delivery.platform import Clock, Platform, PlatformAdapter
 from tests.factories import inbound
 
@@ -40,6 +41,7 @@ class Scene:
                 PlatformAdapter(self.platform),
                 ChannelSettings.model_validate(settings),
                 bus=self.bus,
+                pace=Pace(clock=self.clock, sleep=self.clock.sleep),
                 on_answer=self.answered.append,
                 sleep=self.clock.sleep,
             ),
