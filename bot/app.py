@@ -15,10 +15,12 @@ from urllib.parse import urlsplit
 
 from starlette.routing import BaseRoute
 
+from bot.agent.choice import queue_rules
 from bot.agent.control import is_admin
 from bot.agent.loop import AgentLoop, LoopSettings, RunningTurn
 from bot.agent.notebook import Notebook
 from bot.agent.prompt import PromptBuilder
+from bot.agent.queueing import QueueRules, RulesOf
 from bot.agent.seams import Seams
 from bot.agent.turn import Turn
 from bot.agent.watchdog import LagGuard
@@ -185,6 +187,7 @@ class App:
         self._alarm = await enter(Alarm(self.bus, self.store.outbox, admin_chats=self._notebook.admin_chats))
         self._prompts = self._prompt_builder()
         self._bot.prompts = self._prompts
+        self._rules = self._queue_rules()
         self.commands = self._commands(router)
         self.hubs = {name: await enter(self._hub(name)) for name in LIVE_CHANNELS}
         self._bot.named.extend(self.hubs.values())
@@ -248,6 +251,11 @@ class App:
             max_tokens=settings.context_tokens,
         )
 
+    def _queue_rules(self) -> RulesOf:
+        queue = self._settings.queue
+        default = QueueRules(mode=queue.mode, debounce=queue.debounce, cap=queue.cap, drop=queue.drop)
+        return queue_rules(self.store.choices, default, queue.channels)
+
     def _commands(self, router: Router | OneBackend) -> Commands:
         store, bot = self.store, self._bot
         self._access = Access(store.rules, is_admin=self._is_admin, audit=self.audit)
@@ -263,6 +271,7 @@ class App:
             backends=router,
             access=self._access,
             conversing=store.rules,
+            rules=self._rules,
             changed=store.changed_settings,
             chats=store.chats,
             history=self._settings.context_top_k,
@@ -337,6 +346,7 @@ class App:
             audit=self.audit,
             learner=self._seams.learner,
             chats=self._notebook,
+            rules=self._rules,
         )
 
     def _joined_seams(self) -> Seams:

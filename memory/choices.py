@@ -38,7 +38,8 @@ class Choices:
 
     async def choose(self, session: SessionKey, choice: Choice) -> None:
         """Answer a session so from its next turn on."""
-        patch = msgspec.json.encode({"model": choice.model, "backend": choice.backend}).decode()
+        kept = msgspec.to_builtins(choice)
+        patch = msgspec.json.encode({name: kept.get(name) for name in Choice.__struct_fields__}).decode()
 
         def job(db: sqlite3.Connection) -> None:
             now = time.time()

@@ -111,12 +111,21 @@ class Journal:
         return await self._database.write(lambda db: amendments.follow(db, change))
 
     async def finish(
-        self, end: End, record: TurnRecord, *, speaker: str, has_outbox: bool, in_context: bool = True
+        self,
+        end: End,
+        record: TurnRecord,
+        *,
+        speaker: str,
+        has_outbox: bool,
+        in_context: bool = True,
+        absorbed: Sequence[InboundMessage] = (),
     ) -> None:
         """See the protocol."""
 
         def job(db: sqlite3.Connection) -> None:
             _close_entry(db, end)
+            for message in absorbed:
+                _close_absorbed(db, message, in_context=in_context)
             if end.text:
                 number, _ = count_line(db, end.session, in_context=in_context)
                 add_line(db, end.session, _answer_line(end, number, speaker, in_context=in_context))
@@ -328,6 +337,17 @@ def _close_entry(db: sqlite3.Connection, end: End) -> None:
         (time.time(), end.run, end.attempt),
     )
     _fenced(changed, end.run)
+
+
+def _close_absorbed(db: sqlite3.Connection, message: InboundMessage, *, in_context: bool) -> None:
+    """Put a message that a running turn took up into the history; one that was taken back is gone."""
+    changed = db.execute(
+        "UPDATE journal SET state = 'done', message = x'', ended_at = ? WHERE run = ? AND state = 'queued'",
+        (time.time(), message.run),
+    )
+    if changed.rowcount == 1:
+        number, _ = count_line(db, message.session, in_context=in_context)
+        add_line(db, message.session, user_line(message, number, in_context=in_context))
 
 
 def _answer_line(end: End, number: int, speaker: str, *, in_context: bool = True) -> StoredMessage:

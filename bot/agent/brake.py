@@ -2,20 +2,20 @@
 
 import asyncio
 import logging
-import time
 from collections.abc import Collection
 
 from msgspec.structs import replace
 
 from bot.agent.audit import Audit, AuditEvent
 from bot.agent.control import ADMINS_ONLY, CANCELLED, NOTHING_RUNS, Kill, is_admin
+from bot.agent.endings import Endings
 from bot.agent.lanes import Lane, Lanes
 from bot.agent.publishing import Publisher, end_of
 from bot.agent.run import Outcome
-from bot.agent.store import Journal, Pending, TurnRecord
+from bot.agent.store import Journal, Pending
 from bot.bus import Bus, Receipt
 from bot.errors import StoreError
-from bot.messages import End, InboundMessage, Killed
+from bot.messages import InboundMessage, Killed
 
 log = logging.getLogger(__name__)
 
@@ -29,7 +29,6 @@ class Brake:
 
     Args:
         admins: Who may stop other sessions, as `channel:id`.
-        live_channels: Those that read the history and need no outbox.
     """
 
     def __init__(
@@ -40,16 +39,16 @@ class Brake:
         journal: Journal,
         audit: Audit,
         publisher: Publisher,
+        endings: Endings,
         admins: Collection[str],
-        live_channels: Collection[str],
     ) -> None:
         self._lanes = lanes
         self._bus = bus
         self._journal = journal
         self._audit = audit
         self._publisher = publisher
+        self._endings = endings
         self._admins = admins
-        self._live_channels = live_channels
 
     async def pull(self, message: InboundMessage, kill: Kill) -> Receipt:
         """Obey `/kill`: cancel, audit, confirm; a redelivered one is not obeyed twice."""
@@ -89,7 +88,7 @@ class Brake:
         is_killed = run.kill() if run is not None else False
         dropped = _take_waiting(lane, everything=kill.waiting)
         for pending in dropped:
-            await self._drop(pending)
+            await self._endings.drop(pending, DROPPED)
         if run is not None and saved is not None:
             self._bus.emit(Killed(session=run.session, run=run.id, by=message.sender.id))
             await asyncio.wait({saved}, timeout=SAVE_SECONDS)
@@ -97,30 +96,13 @@ class Brake:
             return NOTHING_RUNS, "no_active_run"
         return f"{CANCELLED}{_count_dropped(len(dropped)) if kill.waiting else ''}", "cancelled"
 
-    async def _drop(self, pending: Pending) -> None:
-        end = end_of(pending.message, pending.attempts + 1, Outcome(reason="killed", text=DROPPED), seq=1)
-        if pending.begun is None:
-            await self._journal.cancel(
-                pending.message, end, speaker=self._publisher.name, has_outbox=self._has_outbox(end)
-            )
-        else:
-            now = time.time()
-            record = TurnRecord(started_at=now, ended_at=now)
-            await self._journal.finish(
-                end, record, speaker=self._publisher.name, has_outbox=self._has_outbox(end)
-            )
-        self._publisher.end(end)
-
-    def _has_outbox(self, end: End) -> bool:
-        return end.address.channel not in self._live_channels
-
     async def _confirm(self, message: InboundMessage, reply: str) -> None:
         """Answer a control command; saved first, for the platform to confirm, but said in any case."""
         end = end_of(message, 1, Outcome(reason="done", text=reply), seq=1)
         try:
             async with asyncio.timeout(JOURNAL_SECONDS):
                 await self._journal.note(
-                    message, end, speaker=self._publisher.name, has_outbox=self._has_outbox(end)
+                    message, end, speaker=self._publisher.name, has_outbox=self._endings.has_outbox(end)
                 )
         except (StoreError, TimeoutError) as error:
             log.error("control reply not kept", extra={"cause": str(error)})

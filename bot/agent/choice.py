@@ -1,15 +1,27 @@
-"""What a session has chosen to be answered by."""
+"""What a session has chosen: what answers it, and how."""
 
+from collections.abc import Mapping
 from typing import Protocol
 
-from bot.messages import Frozen, SessionKey
+from msgspec.structs import replace
+
+from bot.agent.queueing import QueueRules, RulesOf
+from bot.messages import Frozen, InboundMessage, SessionKey
 
 
 class Choice(Frozen, frozen=True, kw_only=True):
-    """A model and a backend by name; `None` leaves it to the settings."""
+    """A model and a backend by name, and rules for what waits; `None` leaves it to the settings.
+
+    Attributes:
+        is_verbose: Tool calls are shown in the answer.
+        shows_thinking: So is the model's reasoning.
+    """
 
     model: str | None = None
     backend: str | None = None
+    queue: QueueRules | None = None
+    is_verbose: bool = False
+    shows_thinking: bool = False
 
 
 NO_CHOICE = Choice()
@@ -31,3 +43,17 @@ class NoChoices:
 
 
 NO_CHOICES = NoChoices()
+
+
+def queue_rules(choices: SessionSettings, default: QueueRules, modes: Mapping[str, str]) -> RulesOf:
+    """The rules for what waits: the session's own, else those of the settings with the channel's mode."""
+    by_channel = {
+        channel: replace(default, mode=mode)  # a mode of the settings, checked there
+        for channel, mode in modes.items()
+    }
+
+    def rules(message: InboundMessage) -> QueueRules:
+        chosen = choices.of(message.session).queue
+        return chosen if chosen is not None else by_channel.get(message.address.channel, default)
+
+    return rules

@@ -8,6 +8,7 @@ from typing import Protocol, TypeAlias
 
 from msgspec.structs import replace
 
+from bot.agent.queueing import RulesOf, default_rules
 from bot.agent.run import Run
 from bot.agent.store import Pending
 from bot.errors import StoreError
@@ -16,7 +17,13 @@ from bot.messages import InboundMessage, RunId, SessionKey, Trigger
 log = logging.getLogger(__name__)
 
 Patience: TypeAlias = Callable[[InboundMessage], float]
-Merge: TypeAlias = Callable[[Sequence[Pending]], Awaitable[Pending]]
+
+
+class Merge(Protocol):
+    """Makes one message of several that wait."""
+
+    def __call__(self, burst: Sequence[Pending], *, is_overflow: bool) -> Awaitable[Pending]: ...
+
 
 MAX_BURST = 10  # times the patience that is had with one burst
 
@@ -35,6 +42,7 @@ class Lane:
     """The actor of one session; it lives only while there is something to do.
 
     Attributes:
+        has_worked: A turn was done since the lane came to life: what waits now has waited for it.
         waiting: What has been accepted and not begun, in order.
         running: The turn that is being done.
         done: Set when that turn is saved, or has failed to be.
@@ -46,12 +54,23 @@ class Lane:
         self.waiting: deque[Pending] = deque()
         self.running: Run | None = None
         self.done: asyncio.Future[None] | None = None
+        self.has_worked = False
+
+    def eligible(self, fits: Callable[[Pending], bool]) -> list[Pending]:
+        """The messages that wait and fit, in order."""
+        return [pending for pending in self.waiting if fits(pending)]
+
+    def remove(self, pending: Pending) -> None:
+        """A message waits no longer."""
+        self.waiting.remove(pending)
 
     def holds(self, dedupe_key: str) -> bool:
         """Whether a message waits or runs here already."""
         here = [pending.message for pending in self.waiting]
         if self.running is not None:
             here.append(self.running.message)
+        if self.running is not None:
+            here += [pending.message for pending in self.running.absorbed]
         return any(message.dedupe_key == dedupe_key for message in here)
 
     def put(self, pending: Pending) -> None:
@@ -73,10 +92,17 @@ class Lane:
                 return pending
         return None
 
-    def take_burst(self) -> list[Pending]:
-        """Take the next message, and those behind it that its sender wrote along with it."""
+    def take_burst(self, *, of_all: bool = False, most: int | None = None) -> list[Pending]:
+        """Take the next message, and those behind it that go with it.
+
+        Args:
+            of_all: Whoever wrote them; else only those of its sender.
+            most: How many are taken at most.
+        """
         burst = [self.waiting.popleft()]
-        while self.waiting and _goes_on(burst[-1].message, self.waiting[0].message):
+        while self.waiting and len(burst) != most:
+            if not _goes_on(burst[-1].message, self.waiting[0].message, of_all=of_all):
+                break
             burst.append(self.waiting.popleft())
         return burst
 
@@ -88,6 +114,7 @@ class Lane:
     def finish(self) -> None:
         """The turn is saved."""
         self.running = None
+        self.has_worked = True
         if self.done is not None and not self.done.done():
             self.done.set_result(None)
 
@@ -107,10 +134,14 @@ class Lanes:
         spawn: Callable[..., asyncio.Task[None]],
         patience: Patience = _impatient,
         merge: Merge | None = None,
+        rules: RulesOf = default_rules,
+        drop: Callable[[Pending], Awaitable[None]] | None = None,
     ) -> None:
         self._work = work
         self._patience = patience
         self._merge = merge
+        self._rules = rules
+        self._drop = drop
         self._spawn = spawn
         self._slots = asyncio.Semaphore(max_concurrent_turns)
         self._lanes: dict[str, Lane] = {}
@@ -163,7 +194,10 @@ class Lanes:
 
     async def _wait_for_rest(self, lane: Lane) -> None:
         """Let a person who writes in bursts finish, within bounds; files are not waited behind."""
-        seconds = self._patience(lane.waiting[0].message)
+        first = lane.waiting[0].message
+        seconds, rules = self._patience(first), self._rules(first)
+        if rules.gathers and lane.has_worked:
+            seconds = max(seconds, rules.debounce if rules.mode == "collect" else 0.0)
         if seconds <= 0:
             return
         end = asyncio.get_running_loop().time() + MAX_BURST * seconds
@@ -177,23 +211,43 @@ class Lanes:
                 return
 
     async def _next(self, lane: Lane) -> Pending:
-        if self._merge is None or self._patience(lane.waiting[0].message) <= 0:
-            return lane.waiting.popleft()
-        burst = lane.take_burst()
-        if len(burst) == 1:
+        """The message that the next turn answers; where the rules say so, one made of several."""
+        first = lane.waiting[0].message
+        rules = self._rules(first)
+        if (excess := len(lane.waiting) - rules.cap) > 0 and self._is_ordinary(first):
+            if rules.drop == "old" and self._drop is not None:
+                for _ in range(excess):
+                    await self._drop(lane.waiting.popleft())
+                return await self._next(lane)
+            if rules.drop == "summarize":
+                return await self._merged(
+                    lane, lane.take_burst(of_all=True, most=excess + 1), is_overflow=True
+                )
+        if rules.gathers and lane.has_worked:
+            return await self._merged(lane, lane.take_burst(of_all=True))
+        if self._patience(first) > 0:
+            return await self._merged(lane, lane.take_burst())
+        return lane.waiting.popleft()
+
+    def _is_ordinary(self, message: InboundMessage) -> bool:
+        return message.trigger is Trigger.MESSAGE
+
+    async def _merged(self, lane: Lane, burst: list[Pending], *, is_overflow: bool = False) -> Pending:
+        if self._merge is None or len(burst) == 1:
+            lane.waiting.extendleft(reversed(burst[1:]))
             return burst[0]
         try:
-            return await self._merge(burst)
+            return await self._merge(burst, is_overflow=is_overflow)
         except StoreError as error:  # the store is in trouble, or one of them was taken back meanwhile
-            log.warning("burst not merged", extra={"cause": str(error)})
+            log.warning("messages not merged", extra={"cause": str(error)})
             lane.waiting.extendleft(reversed(burst[1:]))
             return burst[0]
 
 
-def _goes_on(message: InboundMessage, following: InboundMessage) -> bool:
-    """Whether a message goes on with what its sender wrote before it."""
+def _goes_on(message: InboundMessage, following: InboundMessage, *, of_all: bool) -> bool:
+    """Whether a message goes on with what its sender, or anybody, wrote before it."""
     return (
-        message.sender.id == following.sender.id
+        (of_all or message.sender.id == following.sender.id)
         and message.trigger is following.trigger is Trigger.MESSAGE
         and message.address == following.address
     )

@@ -12,19 +12,23 @@ from msgspec.structs import replace
 
 from bot.agent.audit import Audit
 from bot.agent.brake import Brake
-from bot.agent.control import parse_kill
+from bot.agent.control import is_admin, parse_kill
+from bot.agent.endings import Endings
+from bot.agent.history import label
 from bot.agent.lanes import Lane, Lanes
-from bot.agent.publishing import Publisher, end_of, silent_end
-from bot.agent.run import Outcome, Run, failure
+from bot.agent.publishing import Publisher
+from bot.agent.queueing import MAX_CAP, QueueRules, RulesOf, default_rules
+from bot.agent.run import Run, failure
 from bot.agent.seams import Learner
-from bot.agent.store import Accepted, Chats, Journal, Pending, TurnRecord
+from bot.agent.steering import LaneSteering, rank
+from bot.agent.store import Accepted, Chats, Journal, Pending
 from bot.agent.turn import Tally, Turn
+from bot.backends.base import NoSteering, Steering
 from bot.bus import Bus, Receipt
 from bot.errors import Fenced, StoreError
 from bot.messages import (
     AgentEnd,
     AgentStart,
-    End,
     InboundMessage,
     Kind,
     SessionKey,
@@ -36,12 +40,10 @@ log = logging.getLogger(__name__)
 
 COMMANDS = "\x1fcommands"  # behind a session's key: the lane of its commands
 GROUP_CONTEXT = 50  # messages of a group that are kept where no setting says otherwise
-COMMIT_TRIES = 3
-COMMIT_SECONDS = 30.0
-PARKED = (
-    "This message brought me down {crashes} times, so I put it aside and will not try it again. "
-    "The operator can look at it with `python -m bot journal`."
-)
+COMMAND_RULES = QueueRules(mode="followup", cap=MAX_CAP)
+DRAIN_SECONDS = 30.0
+DROPPED = "[Dropped: too many messages were waiting here]"
+OVERFLOW = "[{count} messages came while you were busy, too many to answer one by one; answer them together]"
 FULL = "There are already {waiting} messages waiting here. Please let me answer those first."
 
 
@@ -90,14 +92,22 @@ class AgentLoop:
         audit: Audit,
         learner: Learner | None = None,
         chats: Chats | None = None,
+        rules: RulesOf = default_rules,
     ) -> None:
         self._settings = settings
+        self._rules = rules
         self._chats = chats
         self._bus = bus
         self._journal = journal
         self._turn = turn
-        self._learner = learner
         self._publisher = Publisher(bus, name=settings.name)
+        self._endings = Endings(
+            journal=journal,
+            bus=bus,
+            publisher=self._publisher,
+            live_channels=settings.live_channels,
+            learner=learner,
+        )
         self._group = asyncio.TaskGroup()
         self._lanes = Lanes(
             self._work,
@@ -105,6 +115,8 @@ class AgentLoop:
             spawn=self._group.create_task,
             patience=self._patience,
             merge=self._merge,
+            rules=self._rules_of,
+            drop=self._drop,
         )
         self._brake = Brake(
             self._lanes,
@@ -112,8 +124,8 @@ class AgentLoop:
             journal=journal,
             audit=audit,
             publisher=self._publisher,
+            endings=self._endings,
             admins=settings.admins,
-            live_channels=settings.live_channels,
         )
         self._arriving: set[SessionKey] = set()  # sessions whose first message is being journaled
         self._intake: set[asyncio.Task[Receipt]] = set()
@@ -132,7 +144,7 @@ class AgentLoop:
     ) -> None:
         await self.drain()
         if self._intake:
-            await asyncio.wait(set(self._intake), timeout=COMMIT_SECONDS)
+            await asyncio.wait(set(self._intake), timeout=DRAIN_SECONDS)
         await self._group.__aexit__(None, None, None)
 
     async def drain(self) -> None:
@@ -154,7 +166,7 @@ class AgentLoop:
             for pending in lane.waiting:
                 if pending.begun is not None:
                     await self._journal.requeue(pending.message.run, pending.begun.attempt)
-        await self._wait_for_lanes(COMMIT_SECONDS)
+        await self._wait_for_lanes(DRAIN_SECONDS)
 
     def _spawn_turn(self, turn: Coroutine[None, None, None]) -> asyncio.Task[None]:
         task = asyncio.create_task(turn, name="turn")
@@ -251,10 +263,10 @@ class AgentLoop:
         if self._turn.is_command(message):
             return await self._take_command(message)
         lane = self._lanes.get(message.session)
-        if lane is not None and len(lane.waiting) >= self._settings.max_waiting:
+        if lane is not None and len(lane.waiting) >= self._most_waiting(message):
             if lane.holds(message.dedupe_key):
                 return Receipt.DUPLICATE
-            self._say(message, FULL.format(waiting=len(lane.waiting)))
+            self._endings.refuse(message, FULL.format(waiting=len(lane.waiting)))
             return Receipt.REFUSED
         accepted = await self._journal_once(message)
         if not accepted.is_new:
@@ -265,9 +277,50 @@ class AgentLoop:
         pending = Pending(message=message, attempts=0, begun=accepted.begun)
         if not self._is_draining:
             self._lanes.put(pending)
+            self._interrupt(message)
         elif pending.begun is not None:
             await self._journal.requeue(message.run, pending.begun.attempt)
         return Receipt.ACCEPTED
+
+    def _rules_of(self, message: InboundMessage) -> QueueRules:
+        return COMMAND_RULES if self._turn.is_command(message) else self._rules(message)
+
+    def _most_waiting(self, message: InboundMessage) -> int:
+        rules = self._rules_of(message)
+        return min(rules.cap if rules.drop == "new" else MAX_CAP, self._settings.max_waiting)
+
+    def _interrupt(self, message: InboundMessage) -> None:
+        """End the running turn for a newer message, where the session wants it so and its sender may."""
+        lane = self._lanes.get(message.session)
+        if lane is None or lane.running is None or self._rules_of(message).mode != "interrupt":
+            return
+        if self._may_steer(message, lane.running.message):
+            lane.running.kill()
+
+    def _may_steer(self, message: InboundMessage, running: InboundMessage) -> bool:
+        """Whether a sender may do what a turn may do; commands and remarks to others steer nothing."""
+        if message.kind is not Kind.MESSAGE or message.may_be_silent or self._turn.is_command(message):
+            return False
+        if message.sender.id == running.sender.id:
+            return True
+        admins = self._settings.admins
+        mine, theirs = (rank(one, is_admin=is_admin(one, admins)) for one in (message, running))
+        return mine >= theirs
+
+    def _steering(self, run: Run, lane: Lane) -> Steering:
+        rules = self._rules_of(run.message)
+        if not rules.steers:
+            return NoSteering()
+        return LaneSteering(
+            run,
+            lane,
+            keeps=rules.mode == "steer-backlog",
+            may_steer=self._may_steer,
+            fetch=self._turn.fetch,
+        )
+
+    async def _drop(self, pending: Pending) -> None:
+        await self._endings.drop(pending, DROPPED)
 
     async def _journal_once(self, message: InboundMessage) -> Accepted:
         """Accept a message; where its session is idle, the same commit begins its turn."""
@@ -304,14 +357,8 @@ class AgentLoop:
             if amended.text is not None:
                 lane.amend(amended.waiting, amended.text)
             elif (pending := lane.take_out(amended.waiting)) is not None:
-                self._close_silently(pending)
+                self._endings.close_silently(pending)
         return Receipt.ACCEPTED
-
-    def _close_silently(self, pending: Pending) -> None:
-        """Tell everybody who waits that a message gets no answer of its own."""
-        end = silent_end(pending)
-        self._publisher.end(end)
-        self._bus.emit(AgentEnd(session=end.session, run=end.run, reason=end.reason, seconds=0.0))
 
     def _put(self, pending: Pending) -> None:
         is_command = self._turn.is_command(pending.message)
@@ -322,19 +369,19 @@ class AgentLoop:
             return 0.0
         return self._settings.debounce.get(message.address.channel, 0.0)
 
-    async def _merge(self, burst: Sequence[Pending]) -> Pending:
-        """Make one turn of what somebody wrote in a burst; it answers the last message."""
+    async def _merge(self, burst: Sequence[Pending], *, is_overflow: bool) -> Pending:
+        """Make one turn of several messages; it answers the last one."""
         *absorbed, last = burst
         message = replace(
             last.message,
-            text="\n".join(pending.message.text for pending in burst if pending.message.text),
+            text=_joined([pending.message for pending in burst], is_overflow=is_overflow),
             attachments=tuple(file for pending in burst for file in pending.message.attachments),
             may_be_silent=all(pending.message.may_be_silent for pending in burst),
         )
         merged = replace(last, message=message)
         await self._journal.merge(merged, burst)
         for pending in absorbed:
-            self._close_silently(pending)
+            self._endings.close_silently(pending)
         return merged
 
     def retry(self, pending: Pending) -> None:
@@ -344,113 +391,49 @@ class AgentLoop:
     async def _recover(self) -> None:
         recovery = await self._journal.recover(self._settings.max_crashes)
         for pending in recovery.parked:
-            await self._park(pending)
+            await self._endings.park(pending, self._settings.max_crashes)
         for pending in recovery.pending:
             self._put(pending)
         if recovery.pending or recovery.parked:
             log.info("recovered", extra={"again": len(recovery.pending), "parked": len(recovery.parked)})
 
-    async def _park(self, pending: Pending) -> None:
-        text = PARKED.format(crashes=self._settings.max_crashes)
-        end = end_of(pending.message, pending.attempts, Outcome(reason="error", text=text), seq=1)
-        await self._journal.park(end, speaker=self._publisher.name, has_outbox=self._has_outbox(end))
-        log.error("message parked", extra={"run": end.run, "session": end.session})
-        self._publisher.end(end)
-
     async def _work(self, pending: Pending, lane: Lane) -> None:
         """Do one turn, and end it exactly once; this is where the errors of a turn stop."""
         run = Run(pending, self._bus)
+        run.steering = self._steering(run, lane)
         lane.start(run)
         with turn_context(run.session, run.id):
             self._bus.emit(AgentStart(session=run.session, run=run.id, attempt=run.attempt))
             tally = Tally()
             outcome = await run.supervise(self._turn.answer(run, tally), self._spawn_turn)
             try:
-                await self._close(run, outcome, tally)
+                await self._endings.close(run, outcome, tally)
             except Fenced as error:
                 log.warning("turn lost its session", extra={"cause": str(error)})
                 self._bus.emit(AgentEnd(session=run.session, run=run.id, reason="silent", seconds=0.0))
             except Exception as error:  # noqa: BLE001 - logged by `failure`; the journal still has the message
                 failure(error, shown="", run=run.id)
-                self._tell_unsaved(run)
+                self._endings.tell_unsaved(run)
             finally:
                 lane.finish()
             await self._reap(run)
-
-    async def _close(self, run: Run, outcome: Outcome, tally: Tally) -> None:
-        """Commit the outcome and publish it; in this order, so that what was seen is never taken back."""
-        if outcome.is_requeued:
-            await self._journal.requeue(run.id, run.attempt)
-            return
-        record = TurnRecord(
-            started_at=run.started_at,
-            ended_at=time.time(),
-            first_chunk_at=run.first_chunk_at,
-            model=tally.model,
-            prompt_tokens=tally.prompt,
-            completion_tokens=tally.completion,
-            cached_tokens=tally.cached,
-        )
-        end = end_of(run.message, run.attempt, outcome, seq=run.seq + 1)
-        try:
-            await self._commit(end, record, in_context=outcome.in_context)
-        except Fenced:
-            if outcome.reason != "killed":
-                raise
-            await self._journal.cancel(  # it was killed before it had begun
-                run.message, end, speaker=self._publisher.name, has_outbox=self._has_outbox(end)
-            )
-        self._publisher.end(end)
-        seconds = record.ended_at - record.started_at
-        self._bus.emit(AgentEnd(session=run.session, run=run.id, reason=outcome.reason, seconds=seconds))
-        if outcome.reason == "done" and outcome.in_context and self._learner is not None:
-            self._learner.learn(run.message, outcome.text)
-        log.info(
-            "turn ended",
-            extra={
-                "reason": outcome.reason,
-                "seconds": round(seconds, 4),
-                "attempt": run.attempt,
-                "prompt_tokens": tally.prompt,
-                "completion_tokens": tally.completion,
-            },
-        )
-
-    async def _commit(self, end: End, record: TurnRecord, *, in_context: bool) -> None:
-        """Save the end of a turn; a store that stumbles is asked again."""
-        for left in reversed(range(COMMIT_TRIES)):
-            try:
-                async with asyncio.timeout(COMMIT_SECONDS):
-                    await self._journal.finish(
-                        end,
-                        record,
-                        speaker=self._publisher.name,
-                        has_outbox=self._has_outbox(end),
-                        in_context=in_context,
-                    )
-                return
-            except Fenced:
-                raise
-            except (StoreError, TimeoutError):
-                if left == 0:
-                    raise
-                log.warning("commit failed, trying again", exc_info=True)
-
-    def _has_outbox(self, end: End) -> bool:
-        """Whether a platform has to confirm the answer; live channels read it from the history."""
-        return end.address.channel not in self._settings.live_channels
-
-    def _tell_unsaved(self, run: Run) -> None:
-        """Close the stream of a turn that could not be saved; it runs again at the next start."""
-        text = "I could not save my answer. I will try again after the next start."
-        self._bus.send(end_of(run.message, run.attempt, Outcome(reason="error", text=text), seq=run.seq + 1))
-        self._bus.emit(AgentEnd(session=run.session, run=run.id, reason="error", seconds=0.0))
 
     async def _reap(self, run: Run) -> None:
         """See the turn's task off; one that will not die is left behind, without a voice."""
         if not await run.reap():
             log.error("turn does not stop, its session goes on without it", extra={"stage": run.stage})
 
-    def _say(self, message: InboundMessage, text: str) -> None:
-        """Answer a message that is not accepted; nothing of it is kept."""
-        self._bus.send(end_of(message, 1, Outcome(reason="error", text=text), seq=1))
+
+def _joined(messages: Sequence[InboundMessage], *, is_overflow: bool) -> str:
+    """The text of several messages: as it was written, with its speakers, or as a list of what was said."""
+    said = [message for message in messages if message.text]
+    if is_overflow:
+        lines = (f"- {_speaker(message)}: {message.text}" for message in said)
+        return "\n".join((OVERFLOW.format(count=len(messages)), *lines))
+    if len({message.sender.id for message in messages}) == 1:
+        return "\n".join(message.text for message in said)
+    return "\n".join(label(message.text, _speaker(message), message.received_at) for message in said)
+
+
+def _speaker(message: InboundMessage) -> str:
+    return message.sender.name or message.sender.id

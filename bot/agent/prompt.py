@@ -175,7 +175,7 @@ def _newest(
     facts = f"Current time: {utc_now():%A, %Y-%m-%d %H:%M} UTC"
     if message.may_be_silent:
         facts += f"\n\n{SILENCE_NOTE}"
-    parts = [message.text, *(_describe(attachment) for attachment in message.attachments)]
+    parts = [message.text, *(describe(attachment) for attachment in message.attachments)]
     text = "\n".join(part for part in parts if part)
     if is_labelled:
         text = label(text, message.sender.name or message.sender.id, message.received_at)
@@ -185,7 +185,7 @@ def _newest(
     return PromptMessage(role="system", content=facts), PromptMessage(role="user", content=text)
 
 
-def _describe(attachment: Attachment) -> str:
+def describe(attachment: Attachment) -> str:
     """What the model reads of a file that came with a message."""
     name = attachment.name or attachment.kind
     if attachment.transcript is not None:

@@ -6,6 +6,7 @@ import time
 from collections.abc import Callable, Coroutine
 
 from bot.agent.store import Pending
+from bot.backends.base import NoSteering, Steering
 from bot.bus import Bus
 from bot.messages import Attachment, Button, Chunk, EndReason, Frozen, LongRunning, RunId, SessionKey, new_id
 
@@ -55,6 +56,8 @@ class Run:
         self._deadline = float("inf")
         self._timer: asyncio.TimerHandle | None = None
         self.task: asyncio.Task[None] | None = None
+        self.absorbed: list[Pending] = []  # what was said meanwhile, and is answered by this turn
+        self.steering: Steering = NoSteering()
         self._over: asyncio.Future[Outcome] = self._loop.create_future()
 
     @property

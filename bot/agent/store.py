@@ -149,9 +149,20 @@ class Journal(Protocol):
         """Follow an edit or a deletion in the history; a message that waits is changed or taken out."""
 
     async def finish(
-        self, end: End, record: TurnRecord, *, speaker: str, has_outbox: bool, in_context: bool = True
+        self,
+        end: End,
+        record: TurnRecord,
+        *,
+        speaker: str,
+        has_outbox: bool,
+        in_context: bool = True,
+        absorbed: Sequence[InboundMessage] = (),
     ) -> None:
-        """Commit the answer, the history, the turn's figures and the outbox, all or nothing."""
+        """Commit the answer, the history, the turn's figures and the outbox, all or nothing.
+
+        Args:
+            absorbed: What was said while the turn ran, and is answered by it: done with it.
+        """
 
     async def requeue(self, run: RunId, attempt: int) -> None:
         """Give a run back, to be done at the next start; this does not count as a crash."""

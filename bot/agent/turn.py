@@ -151,10 +151,15 @@ class Turn:
 
     async def _fetch(self, run: Run) -> InboundMessage:
         """Get the files of a message; one that can't be had stays in the message, and says why."""
-        if not run.message.attachments or self._seams.media is None:
-            return run.message
-        run.enter("files", MEDIA_SECONDS)
-        return await self._seams.media.fetch(run.message)
+        if run.message.attachments:
+            run.enter("files", MEDIA_SECONDS)
+        return await self.fetch(run.message)
+
+    async def fetch(self, message: InboundMessage) -> InboundMessage:
+        """A message with its files on our disk."""
+        if not message.attachments or self._seams.media is None:
+            return message
+        return await self._seams.media.fetch(message)
 
     async def _context(
         self, run: Run, message: InboundMessage, begun: Begun, backend: AgentBackend
@@ -174,6 +179,7 @@ class Turn:
             model=self._router.model(run.session),
             tools=LedgerTools(self._seams.tools.tools_for(run.message), self._ledger, run),
             deadline=time.monotonic() + seconds,
+            steering=run.steering,
         )
         voice = Voice(run, self._seams.redactor)
         outcome: Outcome | None = None
@@ -217,7 +223,7 @@ class Turn:
                 if not voice.end():
                     return Outcome(reason="silent", text="")
                 return Outcome(
-                    reason="done",
+                    reason="done" if run.text or event.attachments else "silent",
                     text=run.text,
                     attachments=event.attachments,
                     buttons=tuple(_disarm(button) for button in event.buttons),

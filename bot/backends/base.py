@@ -4,6 +4,8 @@ from collections.abc import AsyncIterator
 from enum import Flag, auto
 from typing import ClassVar, Literal, Protocol, TypeAlias
 
+import msgspec
+
 from bot.messages import Attachment, Button, Frozen, RunId, SessionKey
 from bot.models.base import ModelProfile, PromptMessage, ToolCall, ToolSchema
 
@@ -42,12 +44,23 @@ class ToolUseEvent(Frozen, frozen=True, kw_only=True):
 
 
 class ToolResultEvent(Frozen, frozen=True, kw_only=True):
-    """A tool has run; `content` is what the model gets to see of it."""
+    """A tool has run; `content` is what the model gets to see of it.
+
+    Attributes:
+        attachments: Files that go out with the answer.
+        is_final: The content is the answer: the turn ends with it.
+        has_spoken: The tool itself has told the person, in their chat.
+        rounds: Later turns in which the model still sees it.
+    """
 
     type: ClassVar[Literal["tool_result"]] = "tool_result"
     call: ToolCall
     content: str
     status: Literal["ok", "error"] = "ok"
+    attachments: tuple[Attachment, ...] = ()
+    is_final: bool = False
+    has_spoken: bool = False
+    rounds: int = 0
 
 
 class TokenUsageEvent(Frozen, frozen=True, kw_only=True):
@@ -125,6 +138,27 @@ class NoTools:
         return ToolResultEvent(call=call, content=f"There is no tool {call.function.name!r}.", status="error")
 
 
+class Steering(Protocol):
+    """What people say to a turn while it runs."""
+
+    @property
+    def is_waiting(self) -> bool:
+        """Whether there is something to take up."""
+
+    async def take(self) -> tuple[PromptMessage, ...]:
+        """Take it up, between two steps; what is taken is answered by this turn."""
+
+
+class NoSteering:
+    """A turn that nobody can steer."""
+
+    is_waiting = False
+
+    async def take(self) -> tuple[PromptMessage, ...]:
+        """Nothing."""
+        return ()
+
+
 class TurnInput(Frozen, frozen=True, kw_only=True):
     """What a backend gets to answer one turn.
 
@@ -133,6 +167,7 @@ class TurnInput(Frozen, frozen=True, kw_only=True):
         prompt_tokens: Our estimate of what `messages` take.
         model: Overrides the model of the settings, for this session.
         deadline: When the turn has to be over, on the clock of `time.monotonic`.
+        steering: What is said to it meanwhile.
     """
 
     session: SessionKey
@@ -142,6 +177,7 @@ class TurnInput(Frozen, frozen=True, kw_only=True):
     tools: Tools
     model: str | None = None
     deadline: float | None = None
+    steering: Steering = msgspec.field(default_factory=NoSteering)
 
 
 class AgentBackend(Protocol):

@@ -17,7 +17,7 @@ from bot.backends.base import (
     ToolResultEvent,
     TurnInput,
 )
-from bot.messages import new_id
+from bot.messages import Attachment, new_id
 from bot.models.base import (
     CompleteToolCall,
     Finish,
@@ -50,14 +50,17 @@ class Draft:
     """
 
     __slots__ = (
+        "_attachments",
         "_calls",
+        "_failed",
+        "_final",
         "_finish",
         "_is_void",
         "_kept",
         "_parts",
         "_replaces",
         "_results",
-        "_tool_errors",
+        "_spoken",
         "_usage",
         "_used_ids",
         "messages",
@@ -76,7 +79,10 @@ class Draft:
         self._usage: Usage | None = None
         self._finish = "stop"
         self._results = 0
-        self._tool_errors = 0
+        self._failed: list[str] = []  # names of tools, a failure each
+        self._spoken: list[str] = []  # what tools have told the person
+        self._attachments: list[Attachment] = []
+        self._final: str | None = None  # the answer, where a tool has given it
 
     def take(self, event: ModelEvent) -> AgentEvent | None:
         """Take in an event of the model; gives what the turn is to hear of it."""
@@ -144,8 +150,8 @@ class Draft:
         ]
         self.messages = (*self.messages, asked, *answers)
         self._count(asked, answers)
-        self._results += len(results)
-        self._tool_errors += sum(result.status == "error" for result in results)
+        for result in results:
+            self._note(result)
         if said:
             self._kept += self._gap() + said
         self._parts, self._calls, self._usage = [], [], None
@@ -160,13 +166,49 @@ class Draft:
             )
         self.prompt_tokens += sum(_guess(answer.content) for answer in answers)
 
+    def _note(self, result: ToolResultEvent) -> None:
+        self._results += 1
+        self._attachments += result.attachments
+        if result.status == "error":
+            self._failed.append(result.call.function.name)
+        if result.is_final:
+            self._final = result.content
+        if result.has_spoken:
+            self._spoken.append(_plain(_text_argument(result.call)))
+
+    def hear(self, messages: tuple[PromptMessage, ...]) -> None:
+        """Put into the prompt what people have said meanwhile."""
+        self.messages = (*self.messages, *messages)
+        self.prompt_tokens += sum(_guess(message.content) for message in messages)
+
+    @property
+    def is_over(self) -> bool:
+        """A tool has given the answer."""
+        return self._final is not None
+
+    @property
+    def has_answer(self) -> bool:
+        """Whether there is something to show, or was shown by a tool."""
+        shown = self._kept or "".join(self._parts) or self._final or ""
+        return bool(shown.strip() or self._spoken or self._attachments)
+
+    def replacement(self) -> MessageEvent | None:
+        """What makes the screen show the end: the answer of a tool, or nothing that was said already."""
+        if self._final is not None:
+            return MessageEvent(content=self._gap() + self._final)
+        said = _plain("".join(self._parts))
+        if said and said in self._spoken:
+            return MessageEvent(content=self._kept, replaces=True)
+        return None
+
     def last_word(self) -> DoneEvent | ErrorEvent:
-        """How the turn ends after a step without calls: answered, or with the reason why not."""
-        if self._kept.strip() or "".join(self._parts).strip():
-            return DoneEvent(reason=self._finish)
+        """How the turn ends: answered, or with the reason why not."""
+        if self.has_answer:
+            return DoneEvent(reason=self._finish, attachments=tuple(self._attachments))
         text = EMPTY.get(self._finish, NO_ANSWER)
-        if self._results:
-            text += f" ({self._tool_errors} of {self._results} tool calls failed.)"
+        if self._failed:
+            names = ", ".join(f"`{name}`" for name in dict.fromkeys(self._failed))
+            text += f" ({len(self._failed)} of {self._results} tool calls failed: {names}.)"
         return ErrorEvent(content=text)
 
     def _with_own_id(self, call: ToolCall) -> ToolCall:
@@ -184,6 +226,21 @@ def _with_sound_arguments(call: ToolCall) -> ToolCall:
     except msgspec.DecodeError:
         return replace(call, function=replace(call.function, arguments="{}"))
     return call
+
+
+def _text_argument(call: ToolCall) -> str:
+    """What a messaging tool was asked to say."""
+    try:
+        arguments = msgspec.json.decode(call.function.arguments)
+    except msgspec.DecodeError:
+        return ""
+    text = arguments.get("text") if isinstance(arguments, dict) else None
+    return text if isinstance(text, str) else ""
+
+
+def _plain(text: str) -> str:
+    """A text without what may differ when the same is said again."""
+    return " ".join(text.lower().split()).strip(".!")
 
 
 def _guess(text: str) -> int:

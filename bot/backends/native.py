@@ -1,6 +1,9 @@
-"""The built-in backend: a loop of model calls and tool calls, until the model has no more calls to make."""
+"""The built-in backend: a loop of model calls and tool calls, until the model has no more calls to make.
 
-import asyncio
+A step: sample the model → carry out its calls together → put calls, results and what people have said
+meanwhile into the prompt. The last step that is allowed is asked for an answer instead of calls.
+"""
+
 import time
 from collections.abc import AsyncGenerator, Callable
 from contextlib import aclosing
@@ -10,12 +13,13 @@ from bot.backends.base import (
     Capability,
     ErrorEvent,
     ToolResultEvent,
-    Tools,
     ToolUseEvent,
     TurnInput,
 )
+from bot.backends.batch import call_together
 from bot.backends.draft import Draft
 from bot.backends.registry import BackendSetup
+from bot.backends.repetition import Repetition
 from bot.errors import ContextOverflow, ModelError, ModelUnavailable
 from bot.models.base import ModelClient, ModelProfile, ModelRequest, PromptMessage, ToolCall, Warmable
 from bot.models.providers import open_client
@@ -61,7 +65,7 @@ class NativeBackend:
     @property
     def capabilities(self) -> Capability:
         """See `AgentBackend.capabilities`."""
-        return Capability.STREAMING | Capability.TOOLS | Capability.MULTI_TURN
+        return Capability.STREAMING | Capability.TOOLS | Capability.MULTI_TURN | Capability.STEERING
 
     @property
     def profile(self) -> ModelProfile:
@@ -70,32 +74,55 @@ class NativeBackend:
 
     async def run(self, turn: TurnInput) -> AsyncGenerator[AgentEvent, None]:
         """See `AgentBackend.run`."""
-        draft = Draft(turn)
+        draft, repetition = Draft(turn), Repetition()
         deadline = turn.deadline if turn.deadline is not None else self._clock() + self._turn_seconds
+        steps_left = self._max_steps
         try:
-            for _ in range(self._max_steps):
-                async with aclosing(self._client.stream(self._request(turn, draft, deadline))) as events:
-                    async for event in events:
-                        if (said := draft.take(event)) is not None:
-                            yield said
-                if (correction := draft.correction()) is not None:
-                    yield correction
-                calls = draft.calls()
+            while not draft.is_over:
+                steps_left -= 1
+                may_call = steps_left > 0 and not repetition.is_hopeless
+                async with aclosing(self._sample(turn, draft, deadline, may_call=may_call)) as said:
+                    async for event in said:
+                        yield event
+                calls = draft.calls() if may_call else ()
                 if not calls:
-                    yield draft.last_word()
-                    return
+                    break
                 for call in calls:
                     yield ToolUseEvent(call=call)
-                results = await call_together(turn.tools, calls)
+                repetition.note(calls)
+                results = await self._carry_out(turn, calls, repetition)
                 for result in results:
                     yield result
                 draft.next_step(results)
+                draft.hear(await turn.steering.take())
         except ModelError as error:
             yield ErrorEvent(content=explain(error))
             return
-        yield ErrorEvent(content=TOO_MANY_STEPS.format(steps=self._max_steps))
+        if (replacement := draft.replacement()) is not None:
+            yield replacement
+        yield draft.last_word() if steps_left > 0 or draft.has_answer else self._too_many_steps()
 
-    def _request(self, turn: TurnInput, draft: Draft, deadline: float) -> ModelRequest:
+    async def _sample(
+        self, turn: TurnInput, draft: Draft, deadline: float, *, may_call: bool
+    ) -> AsyncGenerator[AgentEvent, None]:
+        """Ask the model once, and pass on what it says."""
+        request = self._request(turn, draft, deadline, may_call=may_call)
+        async with aclosing(self._client.stream(request)) as events:
+            async for event in events:
+                if (said := draft.take(event)) is not None:
+                    yield said
+        if (correction := draft.correction()) is not None:
+            yield correction
+
+    async def _carry_out(
+        self, turn: TurnInput, calls: tuple[ToolCall, ...], repetition: Repetition
+    ) -> list[ToolResultEvent]:
+        if repetition.is_told:
+            return repetition.results(calls)
+        steering = turn.steering
+        return await call_together(turn.tools, calls, should_skip=lambda: steering.is_waiting)
+
+    def _request(self, turn: TurnInput, draft: Draft, deadline: float, *, may_call: bool) -> ModelRequest:
         profile = self._client.profile
         room = min(profile.max_output, profile.window - draft.prompt_tokens)
         return ModelRequest(
@@ -103,8 +130,12 @@ class NativeBackend:
             messages=draft.messages,
             max_completion_tokens=max(MIN_OUTPUT, room),
             tools=turn.tools.schemas,
+            may_call=may_call,
             deadline=deadline,
         )
+
+    def _too_many_steps(self) -> ErrorEvent:
+        return ErrorEvent(content=TOO_MANY_STEPS.format(steps=self._max_steps))
 
     async def warm(self, messages: tuple[PromptMessage, ...]) -> None:
         """See `Warmable.warm`."""
@@ -114,15 +145,6 @@ class NativeBackend:
     async def aclose(self) -> None:
         """See `AgentBackend.aclose`."""
         await self._client.aclose()
-
-
-async def call_together(tools: Tools, calls: tuple[ToolCall, ...]) -> list[ToolResultEvent]:
-    """Carry out the calls of one step side by side; the results come in the order of the calls."""
-    if len(calls) == 1:
-        return [await tools.call(calls[0])]
-    async with asyncio.TaskGroup() as group:
-        tasks = [group.create_task(tools.call(call), name=f"tool {call.function.name}") for call in calls]
-    return [task.result() for task in tasks]
 
 
 def explain(error: ModelError) -> str:

@@ -4,12 +4,14 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
+from bot.agent.queueing import RulesOf
 from bot.commands.access import AccessCommands, AccessRules, Conversing
 from bot.commands.admin import AdminCommands, ChangedSettings, Chats
 from bot.commands.call import Command
 from bot.commands.context import Backends, ContextCommands, Lines, Prompts
 from bot.commands.engine import Engine, Operations
 from bot.commands.models import Catalogue, Choices, ModelCommands
+from bot.commands.queue import QueueCommands
 from bot.commands.sessions import SessionCommands, Sessions
 from bot.commands.spec import Argument, CommandSpec
 from bot.commands.status import StatusCommands
@@ -42,6 +44,7 @@ class Ports:
     backends: Backends
     access: Access
     conversing: Conversing
+    rules: RulesOf
     changed: ChangedSettings
     chats: Chats
     history: int
@@ -54,6 +57,7 @@ def builtin_commands(ports: Ports) -> tuple[Command, ...]:
         SessionCommands(sessions, engine).commands,
         control_commands,
         ModelCommands(sessions, ports.choices, ports.catalogue, engine).commands,
+        QueueCommands(sessions, ports.choices, ports.rules).commands,
         StatusCommands(sessions, ports.choices, ports.usage, engine).commands,
         UsageCommands(sessions, ports.usage).commands,
         ContextCommands(sessions, ports.lines, ports.prompts, ports.backends, history=ports.history).commands,

@@ -5,6 +5,8 @@ from difflib import get_close_matches
 from importlib.metadata import entry_points
 from typing import Protocol
 
+from msgspec.structs import replace
+
 from bot.agent.choice import Choice
 from bot.backends.registry import BACKENDS, GROUP, LEGACY
 from bot.commands.call import Answer, Call, Command, refuse
@@ -59,7 +61,7 @@ class ModelCommands:
         name = None if asked.lower() == DEFAULT else await self._find_model(asked)
         if name is None and asked.lower() != DEFAULT:
             return refuse(_unknown("model", asked, await self._catalogue.names()))
-        await self._choices.choose(session, Choice(model=name, backend=chosen.backend))
+        await self._choices.choose(session, replace(chosen, model=name))
         return Answer(text=f"This session is answered by {code(name or self._engine.model)} from now on.")
 
     async def backend(self, call: Call) -> Answer:
@@ -72,7 +74,7 @@ class ModelCommands:
         name = None if asked == DEFAULT else LEGACY.get(asked, asked)
         if name is not None and name not in names:
             return refuse(_unknown("backend", asked, names))
-        await self._choices.choose(session, Choice(model=chosen.model, backend=name))
+        await self._choices.choose(session, replace(chosen, backend=name))
         return Answer(text=f"This session is answered by {code(name or self._engine.backend)} from now on.")
 
     async def backends(self, call: Call) -> Answer:

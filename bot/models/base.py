@@ -62,6 +62,7 @@ class ModelRequest(Frozen, frozen=True, kw_only=True):
         model: The server's name for the model.
         messages: The prompt, oldest first.
         max_completion_tokens: What is left of the window for the answer.
+        may_call: False where an answer is due: the tools are still shown, so that the prompt begins the same.
         deadline: When the answer is of no use any more, on the clock of `time.monotonic`.
     """
 
@@ -69,6 +70,7 @@ class ModelRequest(Frozen, frozen=True, kw_only=True):
     messages: tuple[PromptMessage, ...]
     max_completion_tokens: int
     tools: tuple[ToolSchema, ...] = ()
+    may_call: bool = True
     deadline: float | None = None
 
 

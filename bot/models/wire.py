@@ -49,12 +49,13 @@ class ChatBody(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """The body of a request."""
 
     model: str
-    messages: tuple[PromptMessage, ...]
+    tools: list[Tool] | None = None  # ahead of the messages: what stays the same comes first
+    messages: tuple[PromptMessage, ...] = ()
     stream: Literal[True] | None = None
     stream_options: StreamOptions | None = None
     max_completion_tokens: int | None = None
     max_tokens: int | None = None
-    tools: list[Tool] | None = None
+    tool_choice: Literal["none"] | None = None
 
 
 def encode_request(request: ModelRequest, dialect: Dialect) -> bytes:
@@ -81,6 +82,7 @@ def _body(request: ModelRequest, dialect: Dialect) -> ChatBody:
         max_completion_tokens=limit if dialect.has_new_limit else None,
         max_tokens=None if dialect.has_new_limit else limit,
         tools=[_tool(schema) for schema in request.tools] or None,
+        tool_choice="none" if request.tools and not request.may_call else None,
     )
 
 

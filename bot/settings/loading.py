@@ -87,8 +87,10 @@ def walk_settings(model: type[BaseModel] = Settings, path: str = "") -> Iterator
 
 def _account_model(field: FieldInfo) -> type[Section] | None:
     """The section of one entry, where a setting maps names to sections."""
-    entries = get_args(field.annotation) if get_origin(field.annotation) is dict else ()
-    return entries[1] if entries else None
+    if get_origin(field.annotation) is not dict:
+        return None
+    entry = get_args(field.annotation)[1]
+    return entry if isinstance(entry, type) and issubclass(entry, Section) else None
 
 
 def env_example() -> str:

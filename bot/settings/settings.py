@@ -25,6 +25,7 @@ from bot.settings.channels import (
     WebSettings,
 )
 from bot.settings.models import LocalSettings, OpenAISettings, TranscriptionSettings
+from bot.settings.queue import QueueSettings
 
 PLAIN_NAMES = {"OPENAI_API_KEY": "api_key", "OPENAI_BASE_URL": "base_url"}
 
@@ -90,6 +91,7 @@ class Settings(BaseSettings):
         pattern=r"^https://|^http://(127\.0\.0\.1|localhost)",
         description="Where platforms reach the web server, for webhook modes: https://bot.example.org",
     )
+    queue: QueueSettings = QueueSettings()
     web: WebSettings = WebSettings()
     telegram: TelegramSettings = TelegramSettings()
     discord: DiscordSettings = DiscordSettings()

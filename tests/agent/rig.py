@@ -9,6 +9,7 @@ from typing import Self, TypeAlias
 
 from bot.agent.loop import AgentLoop, LoopSettings
 from bot.agent.prompt import PromptBuilder
+from bot.agent.queueing import MAX_CAP, QueueRules
 from bot.agent.seams import Seams
 from bot.agent.turn import Turn
 from bot.agent.workspace import Workspace
@@ -35,6 +36,8 @@ from memory.store import Store
 from security.audit import AuditLog
 
 Play: TypeAlias = Callable[[TurnInput], AsyncIterator[AgentEvent]]
+
+EACH_FOR_ITSELF = QueueRules(mode="followup", cap=MAX_CAP)
 
 
 async def echo(turn: TurnInput) -> AsyncIterator[AgentEvent]:
@@ -111,7 +114,9 @@ class Rig:
         )
         run_timeout = self.changes.pop("run_timeout", 60.0)
         seams = self.changes.pop("seams", Seams())
+        rules = self.changes.pop("rules", EACH_FOR_ITSELF)
         assert isinstance(run_timeout, float)
+        assert isinstance(rules, QueueRules)
         assert isinstance(seams, Seams)
         turn = Turn(
             journal=self.store.journal,
@@ -134,7 +139,14 @@ class Rig:
             "history": 12,
         }
         settings = LoopSettings(**(given | self.changes))  # type: ignore[arg-type]  # typed by the names above
-        self.loop = AgentLoop(settings, bus=self.bus, journal=self.store.journal, turn=turn, audit=self.audit)
+        self.loop = AgentLoop(
+            settings,
+            bus=self.bus,
+            journal=self.store.journal,
+            turn=turn,
+            audit=self.audit,
+            rules=lambda message: rules,
+        )
         await self.loop.__aenter__()
         return self
 

@@ -7,8 +7,10 @@ from time import time
 from msgspec.structs import replace
 
 from bot.agent.audit import AuditEvent
+from bot.agent.choice import queue_rules
 from bot.agent.control import is_admin
 from bot.agent.prompt import PromptBuilder
+from bot.agent.queueing import DEFAULT_RULES
 from bot.agent.store import TurnRecord
 from bot.agent.workspace import Workspace
 from bot.commands.builtin import Ports, builtin_commands
@@ -129,6 +131,7 @@ class Desk:
             backends=PlayedBackend(),
             access=self.access,
             conversing=store.rules,
+            rules=queue_rules(store.choices, DEFAULT_RULES, {}),
             changed=store.changed_settings,
             chats=store.chats,
             history=12,

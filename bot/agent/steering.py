@@ -1,0 +1,86 @@
+"""What people say to a turn while it runs: who may, and how the model reads it."""
+
+from collections.abc import Awaitable, Callable
+from typing import Protocol
+
+from bot.agent.history import label
+from bot.agent.prompt import describe
+from bot.agent.run import Run
+from bot.agent.store import Pending
+from bot.messages import InboundMessage, Role
+from bot.models.base import PromptMessage
+
+ADDED = "[Added while you were working; take it into account]"
+RANKS = (Role.GUEST, Role.MEMBER, Role.ADMIN, Role.OWNER)
+
+
+class Waiting(Protocol):
+    """The messages that wait behind the turn."""
+
+    def eligible(self, fits: Callable[[Pending], bool]) -> list[Pending]:
+        """Those that fit, in order."""
+
+    def remove(self, pending: Pending) -> None:
+        """They wait no longer."""
+
+
+class LaneSteering:
+    """Fulfils `bot.backends.base.Steering` on the lane of a session.
+
+    Args:
+        keeps: What is taken up waits on, for a turn of its own.
+        fetch: Gets the files of a message.
+    """
+
+    def __init__(
+        self,
+        run: Run,
+        lane: Waiting,
+        *,
+        keeps: bool,
+        may_steer: Callable[[InboundMessage, InboundMessage], bool],
+        fetch: Callable[[InboundMessage], Awaitable[InboundMessage]],
+    ) -> None:
+        self._run = run
+        self._lane = lane
+        self._keeps = keeps
+        self._may_steer = may_steer
+        self._fetch = fetch
+        self._read: set[str] = set()
+
+    @property
+    def is_waiting(self) -> bool:
+        """See the protocol."""
+        return bool(self._lane.eligible(self._fits))
+
+    async def take(self) -> tuple[PromptMessage, ...]:
+        """See the protocol."""
+        taken = self._lane.eligible(self._fits)
+        for pending in taken:
+            self._read.add(pending.message.run)
+            if not self._keeps:
+                self._lane.remove(pending)
+                self._run.absorbed.append(pending)
+        return tuple([await self._render(pending.message) for pending in taken])
+
+    def _fits(self, pending: Pending) -> bool:
+        message = pending.message
+        return (
+            pending.begun is None
+            and message.run not in self._read
+            and message.address == self._run.message.address
+            and self._may_steer(message, self._run.message)
+        )
+
+    async def _render(self, message: InboundMessage) -> PromptMessage:
+        if message.attachments:
+            message = await self._fetch(message)
+        text = "\n".join(part for part in (message.text, *map(describe, message.attachments)) if part)
+        if message.sender.id != self._run.message.sender.id:
+            text = label(text, message.sender.name or message.sender.id, message.received_at)
+        return PromptMessage(role="user", content=f"{ADDED}\n{text}")
+
+
+def rank(message: InboundMessage, *, is_admin: bool) -> int:
+    """What the sender of a message may do, as a number that grows with it."""
+    return max(RANKS.index(message.sender.role), RANKS.index(Role.ADMIN) if is_admin else 0)

@@ -1,0 +1,161 @@
+"""What a tool is, what its handler gets and gives, and who may object to a call."""
+
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass
+from typing import Any, Literal, Protocol, TypeAlias
+
+from pydantic import BaseModel
+
+from bot.errors import BotError
+from bot.messages import Address, Attachment, Button, End, Frozen, InboundMessage, SessionKey
+from bot.models.base import ToolSchema
+
+Arguments: TypeAlias = Mapping[str, Any]  # `Any`: validated by the tool's own model, so of any type
+Risk: TypeAlias = Literal["read", "write", "exec", "network", "send"]
+
+TOOL_SECONDS = 30.0
+
+
+class ToolFault(BotError):
+    """A tool could not do what it was asked; the text tells the model what to do differently."""
+
+
+class ToolOutput(Frozen, frozen=True, kw_only=True):
+    """What a tool gives; a plain `str` is one with nothing but text.
+
+    Attributes:
+        text: For the model.
+        attachments: Files on our disk that go out with the turn's answer.
+        images: Files on our disk that the model is to look at.
+        is_final: The text is the answer: the turn ends with it.
+        has_spoken: The person has been told something by the tool itself: no confirmation is needed.
+    """
+
+    text: str
+    attachments: tuple[Attachment, ...] = ()
+    images: tuple[Attachment, ...] = ()
+    is_final: bool = False
+    has_spoken: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ToolContext:
+    """For whom and where a tool is called; a parameter of a handler with this type gets it.
+
+    Attributes:
+        message: What the turn answers: who asked, where, in which session.
+        call_id: The model's id of the call.
+        is_admin: The person who asked may steer the bot.
+        depth: 0 for a turn that a person began, one more for each level of helpers.
+    """
+
+    message: InboundMessage
+    call_id: str = ""
+    is_admin: bool = False
+    depth: int = 0
+
+    @property
+    def session(self) -> SessionKey:
+        """The session that the turn belongs to."""
+        return self.message.session
+
+    @property
+    def address(self) -> Address:
+        """Where the answer goes."""
+        return self.message.address
+
+    @property
+    def person(self) -> str:
+        """Who asked, as admins are named in the settings."""
+        return f"{self.message.address.channel}:{self.message.sender.id}"
+
+
+Handler: TypeAlias = Callable[..., Awaitable[str | ToolOutput]]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Tool:
+    """A tool as it is registered; made by `declare` or `@tool`.
+
+    Attributes:
+        schema: Name, description and JSON schema, as the model sees them.
+        arguments: Validates what the model wrote.
+        handler: Called with the validated arguments by name.
+        context_name: The parameter that takes the `ToolContext`; `None` where there is none.
+        risk: The most that a call can do; decides the default of approvals and of who may use it.
+        timeout: Seconds of one call.
+        is_idempotent: May run again where nobody knows whether it took effect.
+        rounds: Later turns in which the model still sees a result; 0: only in its own turn.
+        is_waiting: It waits for a person, who has a time limit of their own: no other one holds.
+    """
+
+    schema: ToolSchema
+    arguments: type[BaseModel]
+    handler: Handler
+    context_name: str | None = None
+    group: str = "other"
+    risk: Risk = "read"
+    timeout: float = TOOL_SECONDS
+    is_idempotent: bool = False
+    rounds: int = 0
+    is_waiting: bool = False
+
+    @property
+    def name(self) -> str:
+        """What the model calls it."""
+        return self.schema.name
+
+
+class Denied(Frozen, frozen=True, kw_only=True):
+    """A call is not to be made; `reason` is told to the model."""
+
+    reason: str
+
+
+class Gate(Protocol):
+    """Looks at each call before it is made: approvals, hooks, guards. One that breaks denies."""
+
+    async def judge(self, tool: Tool, arguments: Arguments, context: ToolContext) -> Arguments | Denied:
+        """Give the arguments to call with, changed or not, or say why the call is not made."""
+
+
+class Speaker(Protocol):
+    """Says something outside of a turn's answer: kept in the history, delivered like an answer."""
+
+    async def say(
+        self,
+        address: Address,
+        session: SessionKey,
+        text: str,
+        *,
+        buttons: tuple[Button, ...] = (),
+        attachments: tuple[Attachment, ...] = (),
+        in_context: bool = False,
+    ) -> End:
+        """Say it; it is in the outbox when this returns.
+
+        Raises:
+            StoreError: It could not be kept, and so was not said.
+        """
+
+
+class Questions(Protocol):
+    """Asks people, and waits for their answer ahead of the lane."""
+
+    async def ask(
+        self,
+        context: ToolContext,
+        text: str,
+        *,
+        options: tuple[str, ...] = (),
+        seconds: float,
+        answerers: Callable[[InboundMessage], bool] | None = None,
+        address: Address | None = None,
+    ) -> str | None:
+        """Ask where the turn came from, with a button an option; `None` where nobody answered in time.
+
+        Args:
+            options: Empty for free text. The answer is the text of an option where one was chosen.
+            answerers: Whose answer counts; without it, only the person's who began the turn.
+            address: Ask there instead.
+        """
