@@ -344,7 +344,6 @@ class App:
             journal=self.store.journal,
             turn=turn,
             audit=self.audit,
-            learner=self._seams.learner,
             chats=self._notebook,
             rules=self._rules,
         )

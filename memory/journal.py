@@ -216,6 +216,26 @@ class Journal:
 
         await self._database.write(job)
 
+    async def say(self, end: End, *, speaker: str, has_outbox: bool, in_context: bool) -> None:
+        """See the protocol."""
+
+        def job(db: sqlite3.Connection) -> None:
+            number, _ = count_line(db, end.session, in_context=in_context)
+            add_line(db, end.session, _answer_line(end, number, speaker, in_context=in_context))
+            if has_outbox:
+                put_in_outbox(db, end)
+
+        await self._database.write(job)
+
+    async def hear(self, message: InboundMessage) -> None:
+        """See the protocol."""
+
+        def job(db: sqlite3.Connection) -> None:
+            number, _ = count_line(db, message.session, in_context=True)
+            add_line(db, message.session, user_line(message, number))
+
+        await self._database.write(job)
+
     async def unfinished(self) -> list[JournalEntry]:
         """What is not done, oldest first, for people to look at."""
 

@@ -159,6 +159,12 @@ class Endings:
             message, end, speaker=self._publisher.name, has_outbox=self.has_outbox(end)
         )
 
+    async def note(self, message: InboundMessage, text: str) -> None:
+        """Answer a message that gets no turn; both are kept for people to see."""
+        end = end_of(message, 1, Outcome(reason="error", text=text), seq=1)
+        await self._journal.note(message, end, speaker=self._publisher.name, has_outbox=self.has_outbox(end))
+        self._publisher.end(end)
+
     def refuse(self, message: InboundMessage, text: str) -> None:
         """Answer a message that is not accepted; nothing of it is kept."""
         self._bus.send(end_of(message, 1, Outcome(reason="error", text=text), seq=1))

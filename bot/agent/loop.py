@@ -10,6 +10,7 @@ from typing import Self
 
 from msgspec.structs import replace
 
+from bot.agent.announcing import Announcer
 from bot.agent.audit import Audit
 from bot.agent.brake import Brake
 from bot.agent.control import is_admin, parse_kill
@@ -17,9 +18,9 @@ from bot.agent.endings import Endings
 from bot.agent.history import label
 from bot.agent.lanes import Lane, Lanes
 from bot.agent.publishing import Publisher
+from bot.agent.questions import NotAnswered, QuestionDesk
 from bot.agent.queueing import MAX_CAP, QueueRules, RulesOf, default_rules
 from bot.agent.run import Run, failure
-from bot.agent.seams import Learner
 from bot.agent.steering import LaneSteering, rank
 from bot.agent.store import Accepted, Chats, Journal, Pending
 from bot.agent.turn import Tally, Turn
@@ -80,7 +81,12 @@ class RunningTurn:
 
 
 class AgentLoop:
-    """Serves a bus from `__aenter__` to `__aexit__`; leaving it drains."""
+    """Serves a bus from `__aenter__` to `__aexit__`; leaving it drains.
+
+    Attributes:
+        speaker: Says things outside of turns.
+        questions: What running turns ask people.
+    """
 
     def __init__(
         self,
@@ -90,11 +96,12 @@ class AgentLoop:
         journal: Journal,
         turn: Turn,
         audit: Audit,
-        learner: Learner | None = None,
         chats: Chats | None = None,
         rules: RulesOf = default_rules,
+        questions: QuestionDesk | None = None,
     ) -> None:
         self._settings = settings
+        self.questions = questions or QuestionDesk()
         self._rules = rules
         self._chats = chats
         self._bus = bus
@@ -106,7 +113,7 @@ class AgentLoop:
             bus=bus,
             publisher=self._publisher,
             live_channels=settings.live_channels,
-            learner=learner,
+            learner=turn.learner,
         )
         self._group = asyncio.TaskGroup()
         self._lanes = Lanes(
@@ -118,6 +125,7 @@ class AgentLoop:
             rules=self._rules_of,
             drop=self._drop,
         )
+        self.speaker = self.questions.speaker = Announcer(journal, self._publisher, self._endings)
         self._brake = Brake(
             self._lanes,
             bus=bus,
@@ -260,6 +268,8 @@ class AgentLoop:
     async def _take_message(self, message: InboundMessage) -> Receipt:
         if (kill := parse_kill(message.text)) is not None:
             return await self._brake.pull(message, kill)
+        if self.questions.claims(message):
+            return await self._take_answer(message)
         if self._turn.is_command(message):
             return await self._take_command(message)
         lane = self._lanes.get(message.session)
@@ -333,6 +343,21 @@ class AgentLoop:
             return await self._journal.accept(message, history=self._settings.history)
         finally:
             self._arriving.discard(session)
+
+    async def _take_answer(self, message: InboundMessage) -> Receipt:
+        """What answers a question of a running turn goes to that turn, ahead of all that waits."""
+        accepted = await self._journal.accept(message, is_control=True)
+        if not accepted.is_new:
+            return Receipt.DUPLICATE
+        message = replace(message, session=accepted.session)
+        self._publisher.show(message)
+        try:
+            answer = self.questions.take(message)
+        except NotAnswered as error:
+            await self._endings.note(message, str(error))
+        else:
+            await self._journal.hear(replace(message, text=answer))
+        return Receipt.ACCEPTED
 
     async def _take_command(self, message: InboundMessage) -> Receipt:
         """Commands do not wait for the turns of their session, only for each other."""

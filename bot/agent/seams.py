@@ -5,6 +5,7 @@ from typing import Protocol
 
 from bot.backends.base import NoTools, Tools
 from bot.messages import Button, Frozen, InboundMessage
+from bot.tools.base import Ledger
 
 
 class Refusal(Frozen, frozen=True, kw_only=True):
@@ -72,7 +73,8 @@ class Redactor(Protocol):
 class ToolSource(Protocol):
     """Gives the tools that the sender of a message may use."""
 
-    def tools_for(self, message: InboundMessage) -> Tools: ...
+    def tools_for(self, message: InboundMessage, ledger: Ledger) -> Tools:
+        """Those tools; every call is written down in `ledger`."""
 
 
 class Learner(Protocol):
@@ -87,7 +89,7 @@ class NoToolSource:
     def __init__(self) -> None:
         self._none = NoTools()
 
-    def tools_for(self, message: InboundMessage) -> Tools:
+    def tools_for(self, message: InboundMessage, ledger: Ledger) -> Tools:
         """The empty set of tools."""
         return self._none
 

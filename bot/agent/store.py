@@ -181,6 +181,12 @@ class Journal(Protocol):
     async def note(self, message: InboundMessage, end: End, *, speaker: str, has_outbox: bool) -> None:
         """Put a control command and its reply into the history, for people but not for the model."""
 
+    async def say(self, end: End, *, speaker: str, has_outbox: bool, in_context: bool) -> None:
+        """Put something that belongs to no turn into the history, and into the outbox."""
+
+    async def hear(self, message: InboundMessage) -> None:
+        """Put what answers a question of a running turn into the history."""
+
 
 class Chats(Protocol):
     """The chats that have written to the bot."""

@@ -15,9 +15,9 @@ from msgspec.structs import replace
 
 from bot.agent.prompt import Prompt, PromptBuilder
 from bot.agent.run import Outcome, Run
-from bot.agent.seams import Check, Seams
+from bot.agent.seams import Check, Learner, Seams
 from bot.agent.store import Begun, Journal, ToolLedger
-from bot.agent.tools import LedgerTools
+from bot.agent.tools import RunLedger
 from bot.agent.voice import Voice
 from bot.backends.base import (
     AgentBackend,
@@ -101,6 +101,11 @@ class Turn:
         self._run_timeout = run_timeout
         self._history = history
 
+    @property
+    def learner(self) -> Learner | None:
+        """Takes what there is to remember of a turn that went well."""
+        return self._seams.learner
+
     async def answer(self, run: Run, tally: Tally) -> Outcome:
         """Take a message through all steps; raises only for bugs and for a lost fence."""
         begun = await self._begin(run)
@@ -177,7 +182,7 @@ class Turn:
             messages=prompt.messages,
             prompt_tokens=prompt.tokens,
             model=self._router.model(run.session),
-            tools=LedgerTools(self._seams.tools.tools_for(run.message), self._ledger, run),
+            tools=self._seams.tools.tools_for(run.message, RunLedger(self._ledger, run)),
             deadline=time.monotonic() + seconds,
             steering=run.steering,
         )

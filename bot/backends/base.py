@@ -1,6 +1,6 @@
 """The contract between the turn and whatever answers it."""
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable, Sequence
 from enum import Flag, auto
 from typing import ClassVar, Literal, Protocol, TypeAlias
 
@@ -127,6 +127,15 @@ class Tools(Protocol):
     async def call(self, call: ToolCall) -> ToolResultEvent:
         """Carry out one call; a tool that fails is a result with status `error`, never an exception."""
 
+    async def call_all(
+        self, calls: Sequence[ToolCall], *, should_skip: Callable[[], bool]
+    ) -> list[ToolResultEvent]:
+        """Carry out the calls of one step side by side; the results come in the order of the calls.
+
+        Args:
+            should_skip: Asked before each call begins; those that find it true are not made.
+        """
+
 
 class NoTools:
     """The tools of a bot that has none: a call to one is answered, not obeyed."""
@@ -136,6 +145,12 @@ class NoTools:
     async def call(self, call: ToolCall) -> ToolResultEvent:
         """Tell the model that the tool does not exist."""
         return ToolResultEvent(call=call, content=f"There is no tool {call.function.name!r}.", status="error")
+
+    async def call_all(
+        self, calls: Sequence[ToolCall], *, should_skip: Callable[[], bool]
+    ) -> list[ToolResultEvent]:
+        """The same for several."""
+        return [await self.call(call) for call in calls]
 
 
 class Steering(Protocol):

@@ -16,7 +16,6 @@ from bot.backends.base import (
     ToolUseEvent,
     TurnInput,
 )
-from bot.backends.batch import call_together
 from bot.backends.draft import Draft
 from bot.backends.registry import BackendSetup
 from bot.backends.repetition import Repetition
@@ -120,7 +119,7 @@ class NativeBackend:
         if repetition.is_told:
             return repetition.results(calls)
         steering = turn.steering
-        return await call_together(turn.tools, calls, should_skip=lambda: steering.is_waiting)
+        return await turn.tools.call_all(calls, should_skip=lambda: steering.is_waiting)
 
     def _request(self, turn: TurnInput, draft: Draft, deadline: float, *, may_call: bool) -> ModelRequest:
         profile = self._client.profile

@@ -8,7 +8,7 @@ from pydantic import BaseModel
 
 from bot.errors import BotError
 from bot.messages import Address, Attachment, Button, End, Frozen, InboundMessage, SessionKey
-from bot.models.base import ToolSchema
+from bot.models.base import ToolCall, ToolSchema
 
 Arguments: TypeAlias = Mapping[str, Any]  # `Any`: validated by the tool's own model, so of any type
 Risk: TypeAlias = Literal["read", "write", "exec", "network", "send"]
@@ -119,6 +119,20 @@ class Gate(Protocol):
         """Give the arguments to call with, changed or not, or say why the call is not made."""
 
 
+class Ledger(Protocol):
+    """Writes down the calls of a run."""
+
+    async def begin(self, call: ToolCall) -> bool:
+        """A call begins; False where an earlier attempt began the same and nobody knows how it ended.
+
+        Raises:
+            Fenced: The run goes on under another attempt.
+        """
+
+    async def end(self, call: ToolCall, *, status: Literal["ok", "error"], result: str) -> None:
+        """How it went."""
+
+
 class Speaker(Protocol):
     """Says something outside of a turn's answer: kept in the history, delivered like an answer."""
 
@@ -148,14 +162,18 @@ class Questions(Protocol):
         text: str,
         *,
         options: tuple[str, ...] = (),
+        words: tuple[str, ...] = (),
         seconds: float,
         answerers: Callable[[InboundMessage], bool] | None = None,
         address: Address | None = None,
+        takes_text: bool = True,
     ) -> str | None:
         """Ask where the turn came from, with a button an option; `None` where nobody answered in time.
 
         Args:
             options: Empty for free text. The answer is the text of an option where one was chosen.
+            words: Names of the options to type: `/approve 12ab34 once`.
             answerers: Whose answer counts; without it, only the person's who began the turn.
             address: Ask there instead.
+            takes_text: What is said there meanwhile is the answer, too; else only a button or a command is.
         """

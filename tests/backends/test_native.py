@@ -1,7 +1,7 @@
 """The built-in backend: steps, tools, new tries and ends, with a model that plays a script."""
 
 import asyncio
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Callable, Sequence
 
 import pytest
 from hypothesis import given
@@ -84,6 +84,11 @@ class MeetingTools:
     async def call(self, call: ToolCall) -> ToolResultEvent:
         await self._barrier.wait()
         return ToolResultEvent(call=call, content=f"did {call.function.name}")
+
+    async def call_all(
+        self, calls: Sequence[ToolCall], *, should_skip: Callable[[], bool]
+    ) -> list[ToolResultEvent]:
+        return list(await asyncio.gather(*map(self.call, calls)))
 
 
 async def run(

@@ -1,9 +1,6 @@
 """The steps of the built-in backend: calls together, what people add, what ends the loop."""
 
-import asyncio
-from collections.abc import Callable
-
-import pytest
+from collections.abc import Callable, Sequence
 
 from bot.backends.base import (
     AgentEvent,
@@ -14,7 +11,6 @@ from bot.backends.base import (
     ToolResultEvent,
     TurnInput,
 )
-from bot.backends.batch import AT_ONCE, SKIPPED, call_together
 from bot.backends.native import NativeBackend
 from bot.messages import Attachment, RunId, SessionKey
 from bot.models.base import FunctionCall, PromptMessage, ToolCall, ToolSchema
@@ -31,6 +27,11 @@ class PlayedTools:
     def __init__(self, **results: ToolResultEvent) -> None:
         self._results = results
         self.calls: list[ToolCall] = []
+
+    async def call_all(
+        self, calls: Sequence[ToolCall], *, should_skip: Callable[[], bool]
+    ) -> list[ToolResultEvent]:
+        return [result("skipped") if should_skip() else await self.call(call) for call in calls]
 
     async def call(self, call: ToolCall) -> ToolResultEvent:
         self.calls.append(call)
@@ -114,7 +115,7 @@ async def test_calls_that_have_not_begun_are_skipped_for_somebody_who_waits() ->
 
     events = await run(model, tools, steering=Remarks("stop that"))
 
-    assert [event.content for event in events if isinstance(event, ToolResultEvent)] == [SKIPPED, SKIPPED]
+    assert [event.content for event in events if isinstance(event, ToolResultEvent)] == ["skipped", "skipped"]
     assert tools.calls == []
     assert model.requests[1].messages[-1].content == "stop that"
 
@@ -223,66 +224,3 @@ async def test_no_answer_after_failures_names_the_tools_that_failed() -> None:
     last = events[-1]
     assert isinstance(last, ErrorEvent)
     assert "2 of 3 tool calls failed: `a`." in last.content
-
-
-def calls(count: int) -> list[ToolCall]:
-    return [ToolCall(id=str(n), function=FunctionCall(name=f"t{n}", arguments="{}")) for n in range(count)]
-
-
-class SlowTools:
-    """Tools that wait for ever, but for those that are named."""
-
-    schemas: tuple[ToolSchema, ...] = ()
-
-    def __init__(self, quick: Callable[[str], bool]) -> None:
-        self._quick = quick
-        self.running = self.most = 0
-        self.news = asyncio.Condition()
-
-    async def call(self, call: ToolCall) -> ToolResultEvent:
-        async with self.news:
-            self.running += 1
-            self.most = max(self.most, self.running)
-            self.news.notify_all()
-        try:
-            if not self._quick(call.function.name):
-                await asyncio.Event().wait()
-            await asyncio.sleep(0)
-            return ToolResultEvent(call=call, content=f"did {call.function.name}")
-        finally:
-            self.running -= 1
-
-
-async def test_results_come_in_the_order_of_the_calls_and_few_run_at_once() -> None:
-    tools = SlowTools(lambda name: True)
-
-    results = await call_together(tools, calls(100))
-
-    assert [result.content for result in results] == [f"did t{number}" for number in range(100)]
-    assert tools.most == AT_ONCE
-
-
-async def test_who_is_done_keeps_its_result_when_the_others_take_too_long() -> None:
-    tools = SlowTools(lambda name: name in ("t0", "t2"))
-
-    results = await call_together(tools, calls(AT_ONCE + 4), seconds=0.05)
-
-    told = [result.content for result in results]
-    assert told[0] == "did t0"
-    assert told[2] == "did t2"
-    assert told[1].startswith("Stopped")
-    assert told[-1].startswith("Not started")
-    assert tools.running == 0
-
-
-async def test_cancelling_a_batch_stops_every_call_of_it() -> None:
-    tools = SlowTools(lambda name: False)
-    batch = asyncio.create_task(call_together(tools, calls(3)))
-    async with asyncio.timeout(5), tools.news:
-        await tools.news.wait_for(lambda: tools.running == 3)
-
-    batch.cancel()
-    with pytest.raises(asyncio.CancelledError):
-        await batch
-
-    assert tools.running == 0

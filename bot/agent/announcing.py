@@ -1,0 +1,46 @@
+"""Says things outside of a turn's answer: questions, notes, messages of tools."""
+
+from bot.agent.endings import Endings
+from bot.agent.publishing import Publisher
+from bot.agent.store import Journal
+from bot.messages import Address, Attachment, Button, End, RunId, SessionKey, new_id
+
+
+class Announcer:
+    """Fulfils `bot.tools.base.Speaker`: kept in the history, then delivered like an answer."""
+
+    def __init__(self, journal: Journal, publisher: Publisher, endings: Endings) -> None:
+        self._journal = journal
+        self._publisher = publisher
+        self._endings = endings
+
+    async def say(
+        self,
+        address: Address,
+        session: SessionKey,
+        text: str,
+        *,
+        buttons: tuple[Button, ...] = (),
+        attachments: tuple[Attachment, ...] = (),
+        in_context: bool = False,
+    ) -> End:
+        """See the protocol."""
+        end = End(
+            run=RunId(new_id()),
+            session=session,
+            address=address,
+            attempt=1,
+            seq=1,
+            reason="done",
+            text=text,
+            buttons=buttons,
+            attachments=attachments,
+        )
+        await self._journal.say(
+            end,
+            speaker=self._publisher.name,
+            has_outbox=self._endings.has_outbox(end),
+            in_context=in_context,
+        )
+        self._publisher.end(end)
+        return end

@@ -1,0 +1,173 @@
+"""Helpers: agents that an agent sets to work on a part of its task, in sessions of their own."""
+
+import asyncio
+import time
+from collections.abc import AsyncIterator, Callable, Iterator, Sequence
+from contextlib import aclosing, contextmanager
+from dataclasses import dataclass, field
+from typing import Final, Protocol
+
+from msgspec.structs import replace
+
+from bot.agent.history import estimate_tokens
+from bot.backends.base import (
+    AgentBackend,
+    DoneEvent,
+    ErrorEvent,
+    MessageEvent,
+    TokenUsageEvent,
+    Tools,
+    TurnInput,
+)
+from bot.bus import Bus
+from bot.messages import InboundMessage, MessageId, SessionKey, TokenUsage, new_id
+from bot.models.base import PromptMessage
+from bot.tools.base import Tool, ToolContext, ToolFault
+from bot.tools.declare import declare
+
+MAX_DEPTH: Final = 3
+AT_ONCE: Final = 8  # helpers of one parent
+SECONDS: Final = 300.0
+MAX_TASK: Final = 20_000  # characters
+INSTRUCTIONS = """\
+You are a helper of an agent that talks to people. Do the task you are given with the tools you have, without
+asking back, and end with a complete result in plain text: it is all that the agent gets to see."""
+
+
+class Router(Protocol):
+    """Picks the backend that answers a session."""
+
+    async def backend(self, session: SessionKey) -> AgentBackend: ...
+
+    def model(self, session: SessionKey) -> str | None: ...
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Helper:
+    """A helper at work.
+
+    Attributes:
+        parent: The session that has set it to work.
+        session: Its own, which no list shows.
+        began_at: On the clock of `time.monotonic`.
+    """
+
+    parent: SessionKey
+    session: SessionKey
+    task: str
+    depth: int
+    began_at: float = field(default_factory=time.monotonic)
+
+
+class Helpers:
+    """Sets helpers to work, each inside the turn that asked for it: what ends the turn ends them.
+
+    Args:
+        tools_for: The tools of a helper, for the message it works on and its depth.
+    """
+
+    def __init__(
+        self,
+        router: Router,
+        *,
+        tools_for: Callable[[InboundMessage, int], Tools],
+        bus: Bus,
+        seconds: float = SECONDS,
+    ) -> None:
+        self._router = router
+        self._tools_for = tools_for
+        self._bus = bus
+        self._seconds = seconds
+        self._working: list[Helper] = []
+
+    def of(self, session: SessionKey) -> Sequence[Helper]:
+        """The helpers that work for a session, those of its helpers included."""
+        return [helper for helper in self._working if helper.session.startswith(f"{session}#")]
+
+    async def delegate_task(self, task: str, context: ToolContext) -> str:
+        """Give a part of your work to a helper and wait for its result; it knows nothing of this talk.
+
+        Several at once work side by side.
+
+        Args:
+            task: All the helper needs to know, and what the result has to contain.
+        """
+        if not task.strip() or len(task) > MAX_TASK:
+            raise ToolFault(f"A task has 1 to {MAX_TASK:,} characters.")
+        if context.depth >= MAX_DEPTH:
+            raise ToolFault("Helpers of helpers go no deeper: do this yourself.")
+        if sum(helper.parent == context.session for helper in self._working) >= AT_ONCE:
+            raise ToolFault(f"{AT_ONCE} helpers work for you already: wait for their results.")
+        with self._at_work(task, context) as helper:
+            try:
+                async with asyncio.timeout(self._seconds):
+                    return await self._work(helper, context)
+            except TimeoutError:
+                raise ToolFault(
+                    f"The helper was not done within {self._seconds:g} s: give it less."
+                ) from None
+
+    @contextmanager
+    def _at_work(self, task: str, context: ToolContext) -> Iterator[Helper]:
+        helper = Helper(
+            parent=context.session,
+            session=SessionKey(f"{context.session}#{new_id()[-12:]}"),
+            task=task,
+            depth=context.depth + 1,
+        )
+        self._working.append(helper)
+        try:
+            yield helper
+        finally:
+            self._working.remove(helper)
+
+    async def _work(self, helper: Helper, context: ToolContext) -> str:
+        id_ = MessageId(new_id())
+        message = replace(
+            context.message, id=id_, platform_id=id_, session=helper.session, text=helper.task, attachments=()
+        )
+        backend = await self._router.backend(context.session)
+        prompt = (
+            PromptMessage(role="system", content=INSTRUCTIONS),
+            PromptMessage(role="user", content=helper.task),
+        )
+        turn = TurnInput(
+            session=helper.session,
+            run=message.run,
+            messages=prompt,
+            prompt_tokens=sum(estimate_tokens(part.content) for part in prompt),
+            model=self._router.model(context.session),
+            tools=self._tools_for(message, helper.depth),
+            deadline=time.monotonic() + self._seconds,
+        )
+        return await self._listen(backend, turn, context)
+
+    async def _listen(self, backend: AgentBackend, turn: TurnInput, context: ToolContext) -> str:
+        """Let a helper work in silence; gives what it said, or why it failed as a fault."""
+        text = ""
+        events: AsyncIterator[object] = backend.run(turn)
+        async with aclosing(events) as said:  # type: ignore[type-var]  # backends are generators
+            async for event in said:
+                match event:
+                    case MessageEvent(content=content, replaces=replaces):
+                        text = content if replaces else text + content
+                    case TokenUsageEvent():
+                        self._bus.emit(
+                            TokenUsage(
+                                session=context.session,
+                                run=context.message.run,
+                                model=event.model,
+                                prompt=event.prompt,
+                                completion=event.completion,
+                                cached=event.cached,
+                            )
+                        )
+                    case ErrorEvent(content=content):
+                        raise ToolFault(f"The helper failed: {content}")
+                    case DoneEvent():
+                        break
+        return text.strip() or "(The helper is done and has nothing to say.)"
+
+    def tools(self) -> tuple[Tool, ...]:
+        """What is registered."""
+        return (declare(self.delegate_task, group="helpers", is_waiting=True),)

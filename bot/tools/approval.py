@@ -1,0 +1,193 @@
+"""Permissions for tool calls: deny patterns, then allow patterns, then the mode.
+
+Each call is judged by its own arguments.
+"""
+
+import hashlib
+import json
+import re
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from fnmatch import fnmatchcase
+from typing import Final, Literal, Protocol, TypeAlias
+
+from bot.agent.audit import Audit, AuditEvent
+from bot.messages import Address, InboundMessage, Role
+from bot.tools.base import Arguments, Denied, Questions, Risk, Tool, ToolContext
+
+Mode: TypeAlias = Literal["auto", "confirm", "deny"]
+
+DEFAULT_MODES: Final[Mapping[Risk, Mode]] = {
+    "read": "auto",
+    "network": "auto",
+    "write": "auto",
+    "exec": "confirm",
+    "send": "confirm",
+}
+ONCE, ALWAYS, DENY = "Allow once", "Allow always", "Deny"
+WORDS = ("once", "always", "deny")
+MAX_SHOWN = 1_500  # characters of the arguments, in a question
+FORBIDDEN = "the operator's rules forbid it"
+NOT_PERMITTED = "an admin was asked and has not permitted it"
+NOBODY_SAID = "an admin was asked and did not answer within {seconds:g} s"
+
+
+class Rule(Protocol):
+    """What the settings say of a tool."""
+
+    @property
+    def mode(self) -> Mode | None: ...
+
+    @property
+    def deny(self) -> Sequence[str]: ...
+
+    @property
+    def allow(self) -> Sequence[str]: ...
+
+
+class Permissions(Protocol):
+    """Remembers what was allowed for good."""
+
+    async def get(self, name: str) -> str | None: ...
+
+    async def put(self, name: str, value: str) -> None: ...
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Compiled:
+    tool: str
+    role: str | None
+    mode: Mode | None
+    deny: tuple[re.Pattern[str], ...]
+    allow: tuple[re.Pattern[str], ...]
+
+    def holds_for(self, tool: Tool, role: Role) -> bool:
+        return fnmatchcase(tool.name, self.tool) and self.role in (None, role.value)
+
+
+class Approvals:
+    """Fulfils `bot.tools.base.Gate`.
+
+    Args:
+        rules: By tool, a glob; `exec@member` holds for one role alone.
+        may_approve: Whether somebody may give a permission.
+        chat: Where admins are asked; without it, where the person is.
+        redact: Hides secrets in what is shown.
+    """
+
+    def __init__(
+        self,
+        rules: Mapping[str, Rule],
+        *,
+        questions: Questions,
+        permissions: Permissions,
+        audit: Audit,
+        may_approve: Callable[[InboundMessage], bool],
+        seconds: float,
+        chat: Address | None = None,
+        redact: Callable[[str], str] = str,
+    ) -> None:
+        self._rules = tuple(_compile(name, rule) for name, rule in rules.items())
+        self._questions = questions
+        self._permissions = permissions
+        self._audit = audit
+        self._may_approve = may_approve
+        self._seconds = seconds
+        self._chat = chat
+        self._redact = redact
+
+    async def judge(self, tool: Tool, arguments: Arguments, context: ToolContext) -> Arguments | Denied:
+        """See the protocol."""
+        written = json.dumps(
+            dict(arguments), ensure_ascii=False, sort_keys=True, separators=(",", ":"), default=str
+        )
+        match self._decide(tool, f"{tool.name} {written}", context.message.sender.role):
+            case "auto":
+                return arguments
+            case "deny":
+                await self._note(tool, context, "denied")
+                return Denied(reason=FORBIDDEN)
+            case "confirm":
+                reason = await self._confirm(tool, written, context)
+                return arguments if reason is None else Denied(reason=reason)
+
+    def _decide(self, tool: Tool, text: str, role: Role) -> Mode:
+        """Always in this order, over all rules that hold: deny, allow, mode."""
+        rules = [rule for rule in self._rules if rule.holds_for(tool, role)]
+        if any(pattern.search(text) for rule in rules for pattern in rule.deny):
+            return "deny"
+        if any(pattern.search(text) for rule in rules for pattern in rule.allow):
+            return "auto"
+        modes = [rule.mode for rule in sorted(rules, key=_exactness) if rule.mode is not None]
+        return modes[-1] if modes else DEFAULT_MODES[tool.risk]
+
+    async def _confirm(self, tool: Tool, written: str, context: ToolContext) -> str | None:
+        """Ask; gives why the call is not made, `None` where it is permitted."""
+        key = _key(tool, written, context)
+        if await self._permissions.get(key) is not None:
+            await self._note(tool, context, "allowed always")
+            return None
+        answer = await self._questions.ask(
+            context,
+            self._question(tool, written, context),
+            options=(ONCE, ALWAYS, DENY),
+            words=WORDS,
+            seconds=self._seconds,
+            answerers=self._may_approve,
+            address=self._chat,
+            takes_text=False,
+        )
+        await self._note(tool, context, "no answer" if answer is None else answer.lower())
+        if answer == ALWAYS:
+            await self._permissions.put(key, context.person)
+        if answer in (ONCE, ALWAYS):
+            return None
+        return NOBODY_SAID.format(seconds=self._seconds) if answer is None else NOT_PERMITTED
+
+    def _question(self, tool: Tool, written: str, context: ToolContext) -> str:
+        shown = self._redact(written)
+        if len(shown) > MAX_SHOWN:
+            shown = f"{shown[:MAX_SHOWN]}… ({len(shown):,} characters)"
+        who = context.message.sender.name or context.message.sender.id
+        where = "" if self._chat is None else f" in `{context.session}`"
+        fence = "`" * max(3, _longest_ticks(shown) + 1)
+        return f"**May I run `{tool.name}`** for {who}{where}?\n{fence}json\n{shown}\n{fence}"
+
+    async def _note(self, tool: Tool, context: ToolContext, status: str) -> None:
+        await self._audit.record(
+            AuditEvent(
+                severity="info" if status.startswith("allow") else "warning",
+                actor=context.person,
+                action=f"tool {tool.name}",
+                target=context.session,
+                status=status,
+                session=context.session,
+                run=context.message.run,
+            )
+        )
+
+
+def _compile(name: str, rule: Rule) -> _Compiled:
+    tool, _, role = name.partition("@")
+    return _Compiled(
+        tool=tool,
+        role=role or None,
+        mode=rule.mode,
+        deny=tuple(re.compile(pattern, re.IGNORECASE) for pattern in rule.deny),
+        allow=tuple(re.compile(pattern, re.IGNORECASE) for pattern in rule.allow),
+    )
+
+
+def _exactness(rule: _Compiled) -> tuple[bool, bool]:
+    """Sorts rules of one role, and those that name the tool, behind the others."""
+    return rule.role is not None, not any(sign in rule.tool for sign in "*?[")
+
+
+def _key(tool: Tool, written: str, context: ToolContext) -> str:
+    """What is allowed for good: this call, for this person, in this chat."""
+    parts = (tool.name, written, context.person, context.address.session())
+    return "always:" + hashlib.sha256("\x1f".join(parts).encode()).hexdigest()
+
+
+def _longest_ticks(text: str) -> int:
+    return max((len(run) for run in re.findall(r"`+", text)), default=0)

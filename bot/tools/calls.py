@@ -1,0 +1,281 @@
+"""Carries out the tool calls of one turn.
+
+A call: find the tool → read its arguments → pass the gates → run it → cap what it gave. What goes wrong on
+the way is a result as well, in words that tell the model what to do instead.
+"""
+
+import asyncio
+import inspect
+import logging
+from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager, nullcontext
+from dataclasses import replace
+from difflib import get_close_matches
+from types import MappingProxyType
+from typing import Literal, TypeAlias
+
+from bot.backends.base import ToolResultEvent
+from bot.messages import Attachment, Frozen
+from bot.models.base import ToolCall, ToolSchema
+from bot.tools.arguments import parse_arguments, validate_arguments
+from bot.tools.base import Arguments, Denied, Gate, Ledger, Tool, ToolContext, ToolFault, ToolOutput
+from bot.tools.jobs import Countdown, Jobs, Late
+from bot.tools.results import Results
+
+log = logging.getLogger(__name__)
+
+AT_ONCE = 8
+BATCH_SECONDS = 120.0
+GATE_SECONDS = 600.0  # beyond the time limit of any approval: for a gate that hangs
+MAX_NAMES = 40  # of tools, in an error
+
+UNKNOWN = (
+    "This call was begun before a restart and nobody knows whether it took effect. It was not made again: "
+    "find out what happened before you repeat it."
+)
+SKIPPED = "Skipped due to queued user message."
+NOT_STARTED = "Not started: the other calls of this step took more than {seconds:g} s."
+CUT_OFF = "Stopped: the calls of this step took more than {seconds:g} s together. What it had done stands."
+STOPPED = "Stopped after {seconds:g} s. What it had done stands; ask for less at a time."
+RUNS_ON = (
+    "It took more than {seconds:g} s, and what it does can't be stopped: it may still take effect. "
+    "Find out what happened before you repeat it."
+)
+UNCHECKED = "the check of this call {fault}, so it was not made"
+
+Pause: TypeAlias = Callable[[], AbstractContextManager[None]]
+
+
+class CallResult(Frozen, frozen=True, kw_only=True):
+    """What came of a call.
+
+    Attributes:
+        text: For the model.
+        attachments, images, is_final, has_spoken: See `ToolOutput`.
+        rounds: See `Tool`.
+    """
+
+    text: str
+    status: Literal["ok", "error"] = "ok"
+    attachments: tuple[Attachment, ...] = ()
+    images: tuple[Attachment, ...] = ()
+    is_final: bool = False
+    has_spoken: bool = False
+    rounds: int = 0
+
+
+class ToolCalls:
+    """The tools of one turn; fulfils `bot.backends.base.Tools`.
+
+    Args:
+        tools: What the model may call, in the order it sees them.
+        context: Of the turn; each call gets it with an id of its own.
+        jobs: Owns what runs; one for the whole bot.
+        ledger: Knows which calls were made, also by an attempt before a restart.
+        gates: Asked one after the other. Those that change arguments stand before those that approve them:
+            the last one has to see what is really called.
+        batch_seconds: For the calls of one step; while a person is waited for they are not counted.
+        gate_seconds: Until a gate that has not answered denies.
+    """
+
+    def __init__(
+        self,
+        tools: Sequence[Tool],
+        context: ToolContext,
+        *,
+        results: Results,
+        jobs: Jobs,
+        ledger: Ledger | None = None,
+        gates: Sequence[Gate] = (),
+        batch_seconds: float = BATCH_SECONDS,
+        gate_seconds: float = GATE_SECONDS,
+    ) -> None:
+        self.schemas: tuple[ToolSchema, ...] = tuple(tool.schema for tool in tools)
+        self._tools = {tool.name: tool for tool in tools}
+        self._context = context
+        self._results = results
+        self._jobs = jobs
+        self._ledger = ledger
+        self._gates = tuple(gates)
+        self._batch_seconds = batch_seconds
+        self._gate_seconds = gate_seconds
+
+    async def call(self, call: ToolCall) -> ToolResultEvent:
+        """See `bot.backends.base.Tools.call`."""
+        return _event(call, await self.carry_out(call, self._context))
+
+    async def call_all(
+        self, calls: Sequence[ToolCall], *, should_skip: Callable[[], bool]
+    ) -> list[ToolResultEvent]:
+        """See `bot.backends.base.Tools.call_all`."""
+        results = await self.carry_out_all(calls, should_skip=should_skip)
+        return [_event(call, result) for call, result in zip(calls, results, strict=True)]
+
+    async def carry_out(
+        self, call: ToolCall, context: ToolContext, *, pause: Pause = nullcontext
+    ) -> CallResult:
+        """Carry out one call, and write it down; whatever fails is a result with status `error`.
+
+        Args:
+            pause: Entered while a person is, or may be, waited for.
+
+        Raises:
+            StoreError: It could not be written down.
+        """
+        tool = self._tools.get(call.function.name)
+        is_known = await self._ledger.begin(call) if self._ledger is not None else True
+        if is_known or (tool is not None and tool.is_idempotent):
+            result = await self._carry_out(call, context, pause)
+        else:
+            result = CallResult(text=UNKNOWN, status="error")
+        if self._ledger is not None:
+            await self._ledger.end(call, status=result.status, result=result.text)
+        return result
+
+    async def _carry_out(self, call: ToolCall, context: ToolContext, pause: Pause) -> CallResult:
+        name = call.function.name
+        status: Literal["ok", "error"] = "ok"
+        try:
+            tool = self._find(name)
+            output = await self._obey(tool, call.function.arguments, replace(context, call_id=call.id), pause)
+        except ToolFault as fault:
+            output, status = ToolOutput(text=str(fault) or "The tool failed."), "error"
+        except Exception as error:  # where one call begins; the model gets no internals
+            log.error("tool failed", exc_info=error, extra={"tool": name[:64]})
+            output, status = ToolOutput(text=f"The tool failed: {type(error).__name__}"), "error"
+        return CallResult(
+            text=await self._results.cap(context.session, output.text),
+            status=status,
+            attachments=output.attachments,
+            images=output.images,
+            is_final=output.is_final,
+            has_spoken=output.has_spoken,
+            rounds=self._tools[name].rounds if name in self._tools else 0,
+        )
+
+    async def carry_out_all(
+        self, calls: Sequence[ToolCall], *, should_skip: Callable[[], bool] = lambda: False
+    ) -> list[CallResult]:
+        """Carry out the calls of one step side by side; the results come in the order of the calls.
+
+        Args:
+            should_skip: Asked before each call begins; those that find it true are not made.
+        """
+        slots = asyncio.Semaphore(AT_ONCE)
+        begun: set[int] = set()
+
+        async def one(number: int, call: ToolCall) -> CallResult:
+            async with slots:
+                if should_skip():
+                    return CallResult(text=SKIPPED, status="error")
+                begun.add(number)
+                return await self.carry_out(call, self._context, pause=countdown.paused)
+
+        def stop() -> None:
+            for task in tasks:
+                task.cancel()
+
+        countdown = Countdown(self._batch_seconds, stop)
+        tasks = [asyncio.create_task(one(*item), name=f"call {item[0]}") for item in enumerate(calls)]
+        try:
+            with countdown:
+                await asyncio.gather(*tasks, return_exceptions=True)
+        finally:
+            stop()
+        return [self._outcome(task, has_begun=number in begun) for number, task in enumerate(tasks)]
+
+    def _outcome(self, task: asyncio.Task[CallResult], *, has_begun: bool) -> CallResult:
+        if not task.cancelled():
+            return task.result()
+        told = CUT_OFF if has_begun else NOT_STARTED
+        return CallResult(text=told.format(seconds=self._batch_seconds), status="error")
+
+    def _find(self, name: str) -> Tool:
+        if (tool := self._tools.get(name)) is not None:
+            return tool
+        shown = name[:64]
+        near = get_close_matches(shown, self._tools, cutoff=0.5)
+        others = ", ".join(near or list(self._tools)[:MAX_NAMES])
+        if not others:
+            raise ToolFault(f"There is no tool {shown!r}: there are none here.")
+        hint = f"did you mean {others}?" if near else f"there are {others}."
+        raise ToolFault(f"There is no tool {shown!r}: {hint}")
+
+    async def _obey(self, tool: Tool, text: str, context: ToolContext, pause: Pause) -> ToolOutput:
+        arguments = parse_arguments(tool, text)
+        with pause():
+            for gate in self._gates:
+                arguments = await self._pass(gate, tool, arguments, context)
+        with pause() if tool.is_waiting else nullcontext():
+            return await self._run(tool, arguments, context)
+
+    async def _pass(self, gate: Gate, tool: Tool, arguments: Arguments, context: ToolContext) -> Arguments:
+        """The arguments as a gate wants them.
+
+        Raises:
+            ToolFault: It denies.
+        """
+        given = MappingProxyType(dict(arguments))  # what it changes it has to give back, to be looked at
+        verdict = await self._judge(gate, tool, given, context)
+        if isinstance(verdict, Denied):
+            raise ToolFault(f"Not allowed: {verdict.reason}")
+        if verdict is given:
+            return arguments
+        try:
+            return validate_arguments(tool, verdict)
+        except ToolFault as fault:
+            raise ToolFault(f"Not made: a check changed the arguments into wrong ones. {fault}") from None
+
+    async def _judge(
+        self, gate: Gate, tool: Tool, arguments: Arguments, context: ToolContext
+    ) -> Arguments | Denied:
+        try:
+            verdict = await self._jobs.run(
+                lambda: gate.judge(tool, arguments, context),
+                seconds=self._gate_seconds,
+                name=f"gate of {tool.name}",
+            )
+        except Exception as error:  # a gate that breaks denies
+            log.error("gate failed", exc_info=error, extra={"tool": tool.name, "gate": type(gate).__name__})
+            return Denied(reason=UNCHECKED.format(fault="failed"))
+        if isinstance(verdict, Late):
+            log.error("gate timed out", extra={"tool": tool.name, "gate": type(gate).__name__})
+            return Denied(reason=UNCHECKED.format(fault="took too long"))
+        return verdict
+
+    async def _run(self, tool: Tool, arguments: Arguments, context: ToolContext) -> ToolOutput:
+        own = {} if tool.context_name is None else {tool.context_name: context}
+        outcome = await self._jobs.run(
+            lambda: tool.handler(**{**arguments, **own}),
+            seconds=None if tool.is_waiting else tool.timeout,
+            name=f"tool {tool.name}",
+        )
+        match outcome:
+            case Late(is_gone=is_gone):
+                told = STOPPED if is_gone and not _runs_in_thread(tool) else RUNS_ON
+                raise ToolFault(told.format(seconds=tool.timeout))
+            case str():
+                return ToolOutput(text=outcome or "(nothing)")
+            case ToolOutput(text=str()):
+                return outcome
+            case _:
+                raise TypeError(f"tool {tool.name!r} gave no str and no ToolOutput: {type(outcome).__name__}")
+
+
+def _event(call: ToolCall, result: CallResult) -> ToolResultEvent:
+    return ToolResultEvent(
+        call=call,
+        content=result.text,
+        status=result.status,
+        attachments=result.attachments,
+        is_final=result.is_final,
+        has_spoken=result.has_spoken,
+        rounds=result.rounds,
+    )
+
+
+def _runs_in_thread(tool: Tool) -> bool:
+    """Whether `declare` has put the function into a thread, which nothing can stop."""
+    return not inspect.iscoroutinefunction(inspect.unwrap(tool.handler)) and hasattr(
+        tool.handler, "__wrapped__"
+    )
