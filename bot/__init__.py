@@ -4,15 +4,21 @@ from importlib import import_module
 
 _HOMES = {
     "App": "bot.app",
+    "Bot": "bot.api",
     "BotError": "bot.errors",
     "Chunk": "bot.messages",
+    "Context": "bot.api",
     "End": "bot.messages",
     "InboundMessage": "bot.messages",
     "LocalBus": "bot.bus",
     "OutboundMessage": "bot.messages",
     "Settings": "bot.settings",
     "SystemEvent": "bot.messages",
+    "ToolContext": "bot.api",
+    "command": "bot.api",
+    "hook": "bot.api",
     "load_settings": "bot.settings",
+    "tool": "bot.api",
 }
 
 __all__ = sorted(_HOMES)

@@ -16,17 +16,20 @@ from urllib.parse import urlsplit
 from starlette.routing import BaseRoute
 
 from bot.agent.choice import queue_rules
-from bot.agent.control import is_admin
+from bot.agent.control import is_admin, is_operator
+from bot.agent.helpers import Helpers
 from bot.agent.loop import AgentLoop, LoopSettings, RunningTurn
+from bot.agent.moments import Moments
 from bot.agent.notebook import Notebook
 from bot.agent.prompt import PromptBuilder
+from bot.agent.questions import QuestionDesk
 from bot.agent.queueing import QueueRules, RulesOf
-from bot.agent.seams import Seams
+from bot.agent.seams import NoToolSource, Seams
 from bot.agent.turn import Turn
 from bot.agent.watchdog import LagGuard
 from bot.agent.workspace import Workspace
 from bot.alarm import Alarm
-from bot.backends.base import AgentBackend
+from bot.backends.base import AgentBackend, Tools
 from bot.backends.registry import BackendSetup
 from bot.backends.router import Router
 from bot.bus import LocalBus
@@ -34,17 +37,34 @@ from bot.commands.admin import read_presence
 from bot.commands.builtin import Ports, builtin_commands
 from bot.commands.call import Command
 from bot.commands.engine import ChannelState
+from bot.commands.helpers import HelperCommands
 from bot.commands.registry import Commands
+from bot.commands.schedules import ScheduleCommands
 from bot.errors import StoreError
-from bot.messages import Frozen, InboundMessage, RunId, SessionKey, SessionSwitched
+from bot.hooks.points import GatewayStart, GatewayStop
+from bot.hooks.registry import Hooks
+from bot.messages import Address, Frozen, InboundMessage, RunId, SessionKey, SessionSwitched
 from bot.models.catalogue import ModelCatalogue
 from bot.models.providers import ModelSetup
 from bot.models.transcription import Transcriber
+from bot.plugins import load_plugins
 from bot.running import RunningBot
+from bot.scheduler.heartbeat import Beat, Heartbeat, Target
+from bot.scheduler.hours import ActiveHours
+from bot.scheduler.planner import Planner
+from bot.scheduler.scheduler import Scheduler
 from bot.settings import ChannelSettings, Settings, WebSettings
+from bot.tools.api import ApiTools
+from bot.tools.base import Tool
+from bot.tools.mcp import McpServers
+from bot.tools.recall import RecallTools
+from bot.tools.schedule import ScheduleTools
+from bot.tools.search import Engine, PublicEngines, SearchTools, SearxNG
+from bot.tools.web import WebTools
 from bot.web.health import Readiness
 from bot.web.operate import operator_routes
 from bot.web.server import WebServer
+from bot.workshop import Workshop, WorkshopSettings
 from channels.frames import CommandHint
 from channels.hub import ChatHub
 from channels.intake import Rules
@@ -60,6 +80,8 @@ from memory.journal import JournalEntry
 from memory.store import Store
 from security.access import Access
 from security.audit import AuditLog
+from security.network import Network, host_of
+from security.sandbox import find_sandbox
 
 __all__ = [
     "App",
@@ -76,6 +98,7 @@ __all__ = [
 log = logging.getLogger(__name__)
 
 SWITCH_SECONDS = 0.0005  # the store's threads hold up the event loop for no longer (default: 5 ms)
+FINISH_SECONDS = 10.0  # what is begun beside the start gets at the end
 LIVE_CHANNELS = ("web", "terminal")
 
 
@@ -118,7 +141,9 @@ class App:
         adapters: Channels of one's own by name, beside the page, the terminal and the platforms.
         backend: An agent of one's own, instead of the one the settings name.
         commands: Commands of one's own, beside the built-in ones.
-        seams: Guards, tools and whatever else joins the turn.
+        tools: The same for what the model may call.
+        hooks: Handlers of one's own; the App closes them.
+        seams: Guards and whatever else joins the turn.
         has_web: Serve the page if the settings say so; False for a bot that lives in a terminal alone, which
             leaves the platforms alone, too.
 
@@ -133,6 +158,8 @@ class App:
         adapters: Mapping[str, AdapterFactory] | None = None,
         backend: AgentBackend | None = None,
         commands: Sequence[Command] = (),
+        tools: Sequence[Tool] = (),
+        hooks: Hooks | None = None,
         seams: Seams | None = None,
         has_web: bool = True,
     ) -> None:
@@ -140,6 +167,9 @@ class App:
         self._factories = adapters or {}
         self._backend = backend
         self._own_commands = commands
+        self._own_tools = tools
+        self.hooks = hooks or Hooks()
+        self._moments = Moments(self.hooks)
         self._seams = seams or Seams()
         self._has_web = has_web and settings.web.enabled
         self._is_public = has_web
@@ -177,6 +207,7 @@ class App:
         self.store = await enter(Store(settings.data_dir, synchronous=settings.store.synchronous))
         self.audit = AuditLog(settings.data_dir / "audit", self.store.audit_pointer)
         self._stack.enter_context(LagGuard())
+        self._stack.push_async_callback(self.hooks.aclose)
         router = self._router()
         self._stack.push_async_callback(router.aclose)
         changed = await self.store.changed_settings.all()
@@ -188,13 +219,23 @@ class App:
         self._prompts = self._prompt_builder()
         self._bot.prompts = self._prompts
         self._rules = self._queue_rules()
-        self.commands = self._commands(router)
+        self._scheduler = Scheduler(self.store.schedules, self.bus.publish)
+        self._planner = Planner(self.store.schedules, zone=settings.timezone, on_change=self._scheduler.wake)
+        self._questions = QuestionDesk()
+        self._workshop = await enter(self._make_workshop())
+        self._helpers = Helpers(router, tools_for=self._tools_of_helper, bus=self.bus)
+        self.commands = await self._commands(router)
         self.hubs = {name: await enter(self._hub(name)) for name in LIVE_CHANNELS}
         self._bot.named.extend(self.hubs.values())
         self.platforms = await enter(self._platforms(changed.get("presence")))
         self._bot.platforms = self.platforms
-        self.loop = await enter(self._agent_loop(router))
+        self.loop = self._agent_loop(router)
         self._bot.loop = self.loop
+        await self._furnish()
+        await enter(self.loop)
+        await enter(self._scheduler)
+        await self._open_mcp()
+        await self._begin_heartbeat()
         self._stack.push_async_callback(self.platforms.stop_hearing)
         self.store.sessions.on_switch = self._tell_of_switch
         if (name := changed.get("name")) is not None:
@@ -206,6 +247,8 @@ class App:
         self._stack.push_async_callback(self.drain)
         self._readiness.reason = None
         log.info("ready", extra={"url": self.url, "seconds": round(time.time() - self._started_at, 3)})
+        await self.hooks.fire(GatewayStart(url=self.url))
+        self._stack.push_async_callback(self.hooks.fire, GatewayStop())
         await self._look_around(router)
 
     async def _look_around(self, router: Router | OneBackend) -> None:
@@ -214,6 +257,8 @@ class App:
             log.critical("audit file was cut", extra={"file": file})
         warming = asyncio.create_task(router.warm_up(self._prompts.preamble), name="warm up")
         self._stack.push_async_callback(_cancel, warming)
+        for name, work in (("open sandbox", self._open_sandbox()), ("sweep", self._workshop.sweep())):
+            self._stack.push_async_callback(_finish, asyncio.create_task(work, name=name))
 
     async def drain(self) -> None:
         """Begin no more turns and see the running ones off; what is accepted now waits for the next start."""
@@ -256,7 +301,111 @@ class App:
         default = QueueRules(mode=queue.mode, debounce=queue.debounce, cap=queue.cap, drop=queue.drop)
         return queue_rules(self.store.choices, default, queue.channels)
 
-    def _commands(self, router: Router | OneBackend) -> Commands:
+    def _make_workshop(self) -> Workshop:
+        settings = self._settings
+        return Workshop(
+            WorkshopSettings(
+                home=settings.data_dir,
+                tools=settings.tools,
+                approvals=settings.approvals,
+                sandbox=settings.sandbox,
+            ),
+            questions=self._questions,
+            permissions=self.store.state("bot", "approvals"),
+            audit=self.audit,
+            hooks=self.hooks,
+            is_operator=self._is_operator,
+        )
+
+    def _tools_of_helper(self, message: InboundMessage, depth: int) -> Tools:
+        return self._workshop.box.tools_for(message, None, depth=depth)
+
+    async def _furnish(self) -> None:
+        """Put the tools into the workshop, once there is somebody who can speak."""
+        settings = self._settings
+        net = settings.network
+        urls = [api.base_url for api in settings.apis.values()]
+        engine: Engine = PublicEngines()
+        enter = self._stack.enter_async_context
+        web = await enter(Network(allow=net.allow, ports=net.ports, use_proxy=net.use_proxy))
+        if settings.search.url is not None:
+            urls.append(settings.search.url)
+        hosts = (*net.allow, *map(host_of, urls))
+        own = await enter(Network(allow=hosts, ports=net.ports, use_proxy=net.use_proxy))
+        if settings.search.url is not None:
+            engine = SearxNG(settings.search.url, own)
+        self._workshop.furnish(
+            self.loop.speaker,
+            self.store.chats,
+            WebTools(web, media=settings.data_dir / "media").tools(),
+            SearchTools(engine).tools(),
+            ApiTools(settings.apis, own).tools(),
+            RecallTools(self.store.recall).tools(),
+            ScheduleTools(self._planner).tools(),
+            self._helpers.tools(),
+            self._own_tools,
+        )
+        for plugin in self._plugins:
+            try:
+                self._workshop.registry.add(plugin.parts.tools)
+            except ValueError as error:
+                log.error("tools of a plugin left out", extra={"plugin": plugin.name, "cause": str(error)})
+
+    async def _open_mcp(self) -> None:
+        """Connect to the MCP servers beside the start; their tools come and go."""
+        servers = McpServers(
+            self._settings.mcp, self._offer_mcp_tools, directory=self._settings.data_dir / "mcp"
+        )
+        self._mcp: McpServers | None = None
+        self._mcp_tools: tuple[Tool, ...] = ()
+        self._mcp = await self._stack.enter_async_context(servers)
+        self._offer_mcp_tools()
+
+    def _offer_mcp_tools(self) -> None:
+        if self._mcp is None:
+            return
+        registry, fresh = self._workshop.registry, self._mcp.tools()
+        registry.remove(self._mcp_tools)
+        self._mcp_tools = ()
+        try:
+            registry.add(fresh)
+        except ValueError as error:
+            log.error("tools of MCP servers left out", extra={"cause": str(error)})
+            return
+        self._mcp_tools = fresh
+
+    async def _open_sandbox(self) -> None:
+        settings = self._settings
+        sandbox = await find_sandbox(
+            settings.sandbox, workspace=settings.data_dir / "workspace", home=settings.data_dir
+        )
+        await self._workshop.add_commands(sandbox)
+
+    async def _begin_heartbeat(self) -> None:
+        """Let the bot look at HEARTBEAT.md by itself, where the settings want it."""
+        beat, zone = self._settings.heartbeat, self._settings.timezone
+        if beat.every is None:
+            return
+        hours_zone = beat.timezone or zone
+        heartbeat = Heartbeat(
+            Beat(
+                every=beat.every,
+                workspace=self._settings.data_dir / "workspace",
+                hours=ActiveHours.read(beat.hours, hours_zone) if beat.hours else None,
+                zone=zone,
+            ),
+            self.bus.publish,
+            target=Target(beat.target, self.store.chats, admin_chats=self._notebook.admin_chats),
+            is_busy=self._is_busy,
+            state=self.store.state("bot", "heartbeat"),
+        )
+        await self._stack.enter_async_context(heartbeat)
+
+    async def _is_busy(self, address: Address) -> bool:
+        session = await self.store.history.resolve(address.session())
+        return self._bot.activity(session).is_busy
+
+    async def _commands(self, router: Router | OneBackend) -> Commands:
         store, bot = self.store, self._bot
         self._access = Access(store.rules, is_admin=self._is_admin, audit=self.audit)
         ports = Ports(
@@ -276,8 +425,21 @@ class App:
             chats=store.chats,
             history=self._settings.context_top_k,
         )
-        every = (*builtin_commands(ports), *self._own_commands)
+        every = [*builtin_commands(ports), *ScheduleCommands(self._planner).commands()]
+        every += HelperCommands(store.sessions, self._helpers).commands()
+        every += self._own_commands
+        taken = {word for command in every for word in _names(command)}
+        self._plugins = await load_plugins(
+            self._settings.plugins, self._settings.data_dir, taken_commands=taken
+        )
+        for plugin in self._plugins:
+            every += plugin.parts.commands
+            for hook in plugin.parts.hooks:
+                self.hooks.add(hook)
         return Commands(every, admins=lambda: bot.admins, audit=self.audit)
+
+    def _is_operator(self, message: InboundMessage) -> bool:
+        return is_operator(message, self._bot.admins)
 
     def _is_admin(self, message: InboundMessage) -> bool:
         return is_admin(message, self._bot.admins)
@@ -310,6 +472,7 @@ class App:
             public_url=self._settings.public_url,
             presence=read_presence(presence) if presence else None,
             on_dead=self._alarm.chat_lost,
+            on_sent=self._moments.sent,
         )
         return Platforms(accounts, surroundings)
 
@@ -346,6 +509,7 @@ class App:
             audit=self.audit,
             chats=self._notebook,
             rules=self._rules,
+            questions=self._questions,
         )
 
     def _joined_seams(self) -> Seams:
@@ -363,6 +527,8 @@ class App:
             access=seams.access or self._access,
             commands=seams.commands or self.commands,
             media=seams.media or media,
+            tools=self._workshop.box if isinstance(seams.tools, NoToolSource) else seams.tools,
+            moments=self._moments,
         )
 
     def _tell_of_switch(self, chat: SessionKey, session: SessionKey) -> None:
@@ -400,6 +566,20 @@ class App:
             StoreError: No parked message has this id.
         """
         await self._bot.retry(run)
+
+
+def _names(command: Command) -> set[str]:
+    """What may not be the name of another command."""
+    spec = command.spec
+    return {spec.name, spec.native or spec.name, spec.name.split(" ")[0]}
+
+
+async def _finish(task: asyncio.Task[None]) -> None:
+    """Let work that is soon done come to its end: what it has begun outside closes in order."""
+    await asyncio.wait({task}, timeout=FINISH_SECONDS)
+    task.cancel()
+    if task.done() and not task.cancelled() and (error := task.exception()) is not None:
+        log.error("work of the start failed", exc_info=error, extra={"work": task.get_name()})
 
 
 async def _cancel(task: asyncio.Task[None]) -> None:

@@ -16,10 +16,12 @@ app = typer.Typer(
     add_completion=False,
     pretty_exceptions_enable=False,
 )
+mcp_app = typer.Typer(help="Servers that bring tools over MCP.", no_args_is_help=True)
 journal_app = typer.Typer(help="Messages that were accepted and are not answered.", no_args_is_help=True)
 model_app = typer.Typer(help="The models the bot can talk with.", no_args_is_help=True)
 app.add_typer(journal_app, name="journal")
 app.add_typer(model_app, name="model")
+app.add_typer(mcp_app, name="mcp")
 
 Port = Annotated[int | None, typer.Option(help="Port of the page; default: BOT_WEB__PORT, 8765.", min=0)]
 Yes = Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")]
@@ -86,6 +88,12 @@ def doctor(
 
 
 @app.command()
+def plugins() -> None:
+    """List the plugins, what they bring, and what is wrong with them."""
+    _do("plugins:plugins")
+
+
+@app.command()
 def backup(file: Path) -> None:
     """Write all data into FILE (a .tar.gz), while the bot runs or not."""
     _do("data:backup", file)
@@ -95,6 +103,18 @@ def backup(file: Path) -> None:
 def restore(file: Path, yes: Yes = False) -> None:
     """Put a backup in place of the present data, which are kept beside it."""
     _do("data:restore", file, yes)
+
+
+@mcp_app.command("list")
+def list_servers() -> None:
+    """List the MCP servers of the settings."""
+    _do("mcp:servers")
+
+
+@mcp_app.command("test")
+def try_servers(name: Annotated[str | None, typer.Argument(help="One server; default: all.")] = None) -> None:
+    """Connect to the MCP servers and show their tools, or what is wrong."""
+    _do("mcp:try_servers", name)
 
 
 @journal_app.command("list")

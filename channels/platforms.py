@@ -20,7 +20,7 @@ from bot.messages import Address, Frozen
 from bot.settings import ChannelSettings
 from channels.base import ChannelAdapter, Liveness, Setup, State
 from channels.delivery.attention import Attention
-from channels.delivery.delivery import Dead, Delivery, Reports
+from channels.delivery.delivery import Dead, Delivery, Reports, Sent, note_nothing
 from channels.delivery.outbox import Outbox
 from channels.delivery.pace import Pace
 from channels.intake import Engagement, Intake, Rules
@@ -62,6 +62,7 @@ class Surroundings:
     public_url: str | None = None
     presence: tuple[str, str | None] | None = None
     on_dead: Dead
+    on_sent: Sent = note_nothing
 
 
 class Platforms:
@@ -171,7 +172,7 @@ class Platforms:
             settings,
             bus=around.bus,
             outbox=around.store.outbox,
-            reports=Reports(on_dead=around.on_dead, on_text=attention.text_shown),
+            reports=Reports(on_dead=around.on_dead, on_text=attention.text_shown, on_sent=around.on_sent),
             pace=pace,
         )
 

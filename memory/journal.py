@@ -21,9 +21,11 @@ from bot.messages import (
 )
 from memory import amendments, bursts, overheard
 from memory.database import Database
+from memory.ledger import kept_calls
 from memory.outbox import put_in_outbox
 from memory.rows import LINE, add_line, answer_id, count_line, follow_alias, line_from, user_line
 
+MAX_ROUNDS = 20  # turns for which a tool call can stay in sight
 KEEP_DONE = 30 * 86_400  # seconds that the dedupe key of an answered message is kept
 
 
@@ -305,7 +307,14 @@ def _begin(
     ).fetchall()
     lines = tuple(line_from(row) for row in reversed(rows))
     heard = () if message.is_direct else overheard.give(db, message, is_first=number == 1)
-    return Begun(attempt=attempts + 1, turns=turns, history=lines, overheard=heard)
+    runs = list(dict.fromkeys(line.run for line in reversed(lines)))[:MAX_ROUNDS]
+    return Begun(
+        attempt=attempts + 1,
+        turns=turns,
+        history=lines,
+        overheard=heard,
+        kept_calls=kept_calls(db, runs) if runs else (),
+    )
 
 
 def _place_user_line(

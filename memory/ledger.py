@@ -2,12 +2,33 @@
 
 import sqlite3
 import time
+from collections.abc import Sequence
 from typing import Literal
 
+from bot.agent.store import KeptCall
 from bot.errors import Fenced
 from bot.messages import RunId
-from bot.models.base import ToolCall
+from bot.models.base import FunctionCall, ToolCall
 from memory.database import Database
+
+
+def kept_calls(db: sqlite3.Connection, runs: Sequence[RunId]) -> tuple[KeptCall, ...]:
+    """The calls of some turns that the model is to see for a while, oldest first."""
+    marks = ", ".join("?" * len(runs))
+    rows = db.execute(
+        "SELECT run, call_id, name, arguments, result, rounds FROM tool_calls"
+        f" WHERE rounds > 0 AND run IN ({marks}) AND state IN ('ok', 'error') ORDER BY run, started_at",
+        tuple(runs),
+    )
+    return tuple(
+        KeptCall(
+            run=run,
+            call=ToolCall(id=call_id, function=FunctionCall(name=name, arguments=arguments)),
+            result=result,
+            rounds=rounds,
+        )
+        for run, call_id, name, arguments, result, rounds in rows
+    )
 
 
 class ToolLedger:
@@ -42,15 +63,22 @@ class ToolLedger:
         return await self._database.write(job)
 
     async def tool_ended(
-        self, run: RunId, attempt: int, call: ToolCall, *, status: Literal["ok", "error"], result: str
+        self,
+        run: RunId,
+        attempt: int,
+        call: ToolCall,
+        *,
+        status: Literal["ok", "error"],
+        result: str,
+        rounds: int = 0,
     ) -> None:
         """See the protocol."""
 
         def job(db: sqlite3.Connection) -> None:
             db.execute(
-                "UPDATE tool_calls SET state = ?, result = ?, ended_at = ?"
+                "UPDATE tool_calls SET state = ?, result = ?, rounds = ?, ended_at = ?"
                 " WHERE run = ? AND attempt = ? AND call_id = ?",
-                (status, result, time.time(), run, attempt, call.id),
+                (status, result, rounds, time.time(), run, attempt, call.id),
             )
 
         await self._database.write(job)

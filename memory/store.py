@@ -12,7 +12,9 @@ from memory.history import History
 from memory.journal import Journal
 from memory.ledger import ToolLedger
 from memory.outbox import Outbox
+from memory.recall import Recall
 from memory.rules import Rules
+from memory.schedules import Schedules
 from memory.sessions import Sessions
 from memory.state import State
 from memory.usage import Usage
@@ -34,6 +36,8 @@ class Store:
         self.usage = Usage(self._database)
         self.rules = Rules(self._database)
         self.chats = Chats(self._database)
+        self.recall = Recall(self._database)
+        self.schedules = Schedules(self._database)
 
     async def __aenter__(self) -> Self:
         await self._database.__aenter__()

@@ -18,7 +18,7 @@ WIRING = "bot.app"
 COMMAND_LINE = ("bot.cli", "bot.__main__", "bot.operations.")
 HEAVY = (
     *("openai", "discord", "telegram", "slack_bolt", "lark_oapi"),
-    *("mem0", "numpy", "aiohttp", "nicegui", "xllamacpp"),
+    *("mem0", "numpy", "aiohttp", "nicegui", "xllamacpp", "mcp", "mcp_types", "httpx2"),
 )
 
 

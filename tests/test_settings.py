@@ -15,6 +15,7 @@ ROOT = Path(__file__).parent.parent
 BESIDE = {  # what has to be set too, for the edge of a setting to make sense
     "BOT_OPENAI__CONTEXT_WINDOW": {"BOT_OPENAI__MAX_OUTPUT": "16"},
     "BOT_LOCAL__CONTEXT_WINDOW": {"BOT_LOCAL__MAX_OUTPUT": "16"},
+    "BOT_MCP__<NAME>__TIMEOUT": {"BOT_MCP__ONE__URL": "http://127.0.0.1:9/mcp"},
     **{
         f"BOT_{name}__BLOCK_MAX": {f"BOT_{name}__BLOCK_MIN": "50"}
         for name in ("TELEGRAM", "DISCORD", "SLACK", "FEISHU")
@@ -214,8 +215,10 @@ def test_a_dotenv_that_is_no_text_is_named() -> None:
 def test_every_number_holds_up_to_its_edge_and_not_beyond(
     variable: str, value: str, is_good: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    beside = BESIDE.get(variable, {})
+    variable = variable.replace("<NAME>", "ONE")
     monkeypatch.setenv(variable, value)
-    for name, other in BESIDE.get(variable, {}).items():
+    for name, other in beside.items():
         monkeypatch.setenv(name, other)
 
     if is_good:

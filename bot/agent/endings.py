@@ -5,6 +5,7 @@ import logging
 import time
 from collections.abc import Collection, Sequence
 
+from bot.agent.moments import Moments
 from bot.agent.publishing import Publisher, end_of, silent_end
 from bot.agent.run import Outcome, Run
 from bot.agent.seams import Learner
@@ -40,12 +41,14 @@ class Endings:
         publisher: Publisher,
         live_channels: Collection[str],
         learner: Learner | None = None,
+        moments: Moments,
     ) -> None:
         self._journal = journal
         self._bus = bus
         self._publisher = publisher
         self._live_channels = live_channels
         self._learner = learner
+        self._moments = moments
 
     def has_outbox(self, end: End) -> bool:
         """Whether a platform has to confirm the answer; live channels read it from the history."""
@@ -81,6 +84,9 @@ class Endings:
         for pending in run.absorbed:
             self.close_silently(pending)
         self._report(run, outcome, record)
+        await self._moments.ended(run, end, record.ended_at - record.started_at)
+        if not self.has_outbox(end) and end.text:
+            await self._moments.sent(end)
         if outcome.reason == "done" and outcome.in_context and self._learner is not None:
             self._learner.learn(run.message, outcome.text)
 

@@ -114,6 +114,7 @@ class AgentLoop:
             publisher=self._publisher,
             live_channels=settings.live_channels,
             learner=turn.learner,
+            moments=turn.moments,
         )
         self._group = asyncio.TaskGroup()
         self._lanes = Lanes(

@@ -7,10 +7,21 @@ system   the current time                                                new in 
 user     the message
 """
 
+from collections.abc import Sequence
+
 from bot.agent.history import estimate_tokens, has_several_speakers, label, sanitise, select, to_prompt
-from bot.agent.store import Begun, Overheard
+from bot.agent.store import Begun, KeptCall, Overheard
 from bot.agent.workspace import Workspace, WorkspaceTexts
-from bot.messages import Address, Attachment, Frozen, InboundMessage, StoredMessage, Trigger, utc_now
+from bot.messages import (
+    Address,
+    Attachment,
+    Frozen,
+    InboundMessage,
+    RunId,
+    StoredMessage,
+    Trigger,
+    utc_now,
+)
 from bot.models.base import ModelProfile, PromptMessage
 
 REMIND_AT = 20  # lines of user and assistant after which the identity is called to mind
@@ -95,7 +106,7 @@ class PromptBuilder:
         chosen = select(lines, top_k=self._top_k, max_tokens=max(0, room))
         speaker = message.sender.name or message.sender.id
         is_labelled = not message.is_direct or has_several_speakers(chosen, speaker)
-        history = sanitise([to_prompt(line, is_labelled=is_labelled) for line in chosen])
+        history = sanitise(_with_calls(chosen, begun.kept_calls, is_labelled=is_labelled))
         newest = _newest(message, is_labelled, overheard)
         messages = (PromptMessage(role="system", content=system), *history, *newest)
         if profile.compact:
@@ -153,6 +164,31 @@ def without_repeat(history: tuple[StoredMessage, ...], message: InboundMessage) 
     if last is not None and (last.role, last.speaker, last.text) == ("user", speaker, message.text):
         return history[:-1]
     return history
+
+
+def _with_calls(
+    lines: Sequence[StoredMessage], kept: Sequence[KeptCall], *, is_labelled: bool
+) -> list[PromptMessage]:
+    """The lines as the model sees them; tool calls in sight stand before the answer of their turn."""
+    by_run: dict[RunId, list[KeptCall]] = {}
+    for call in kept:
+        by_run.setdefault(call.run, []).append(call)
+    ages = {run: age for age, run in enumerate(dict.fromkeys(line.run for line in reversed(lines)), 1)}
+    messages: list[PromptMessage] = []
+    for line in lines:
+        if line.role == "assistant":
+            calls = [call for call in by_run.pop(line.run, ()) if call.rounds >= ages[line.run]]
+            messages += _as_step(calls)
+        messages.append(to_prompt(line, is_labelled=is_labelled))
+    return messages
+
+
+def _as_step(calls: Sequence[KeptCall]) -> list[PromptMessage]:
+    if not calls:
+        return []
+    asked = PromptMessage(role="assistant", content="", tool_calls=tuple(kept.call for kept in calls))
+    results = [PromptMessage(role="tool", content=kept.result, tool_call_id=kept.call.id) for kept in calls]
+    return [asked, *results]
 
 
 def _size(messages: tuple[PromptMessage, ...]) -> int:

@@ -3,6 +3,7 @@
 from dataclasses import dataclass, field
 from typing import Protocol
 
+from bot.agent.moments import Moments
 from bot.backends.base import NoTools, Tools
 from bot.messages import Button, Frozen, InboundMessage
 from bot.tools.base import Ledger
@@ -107,3 +108,4 @@ class Seams:
     learner: Learner | None = None
     media: MediaSource | None = None
     tools: ToolSource = field(default_factory=NoToolSource)
+    moments: Moments = field(default_factory=Moments)

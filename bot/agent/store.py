@@ -16,6 +16,15 @@ class Overheard(Frozen, frozen=True, kw_only=True):
     at: datetime
 
 
+class KeptCall(Frozen, frozen=True, kw_only=True):
+    """A tool call of an earlier turn, which the model sees for so many turns after it."""
+
+    run: RunId
+    call: ToolCall
+    result: str
+    rounds: int
+
+
 class Begun(Frozen, frozen=True, kw_only=True):
     """A turn that has become this process's to run.
 
@@ -24,12 +33,14 @@ class Begun(Frozen, frozen=True, kw_only=True):
         turns: Lines of the user and the assistant in the whole conversation, this message's included.
         history: The newest lines before this message that the model may see, oldest first.
         overheard: What was said in the group since the last answer, oldest first.
+        kept_calls: Tool calls of the turns in `history` that stay in sight for a while, oldest first.
     """
 
     attempt: int
     turns: int
     history: tuple[StoredMessage, ...]
     overheard: tuple[Overheard, ...] = ()
+    kept_calls: tuple[KeptCall, ...] = ()
 
 
 class Accepted(Frozen, frozen=True, kw_only=True):
@@ -206,6 +217,13 @@ class ToolLedger(Protocol):
         """
 
     async def tool_ended(
-        self, run: RunId, attempt: int, call: ToolCall, *, status: Literal["ok", "error"], result: str
+        self,
+        run: RunId,
+        attempt: int,
+        call: ToolCall,
+        *,
+        status: Literal["ok", "error"],
+        result: str,
+        rounds: int = 0,
     ) -> None:
-        """Write down how it went."""
+        """Write down how it went, and for how many later turns the model sees it."""

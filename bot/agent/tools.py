@@ -18,6 +18,8 @@ class RunLedger:
         """See the protocol."""
         return await self._ledger.tool_started(self._run.id, self._run.attempt, call)
 
-    async def end(self, call: ToolCall, *, status: Literal["ok", "error"], result: str) -> None:
+    async def end(self, call: ToolCall, *, status: Literal["ok", "error"], result: str, rounds: int) -> None:
         """See the protocol."""
-        await self._ledger.tool_ended(self._run.id, self._run.attempt, call, status=status, result=result)
+        await self._ledger.tool_ended(
+            self._run.id, self._run.attempt, call, status=status, result=result, rounds=rounds
+        )

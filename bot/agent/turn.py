@@ -9,10 +9,13 @@ import asyncio
 import logging
 import time
 from dataclasses import dataclass
+from itertools import count
 from typing import Protocol, assert_never
 
 from msgspec.structs import replace
 
+from bot.agent.history import estimate_tokens
+from bot.agent.moments import Moments
 from bot.agent.prompt import Prompt, PromptBuilder
 from bot.agent.run import Outcome, Run
 from bot.agent.seams import Check, Learner, Seams
@@ -33,6 +36,8 @@ from bot.backends.base import (
     TurnInput,
 )
 from bot.bus import Bus
+from bot.hooks.points import MAX_ROUNDS
+from bot.hooks.state import turn_state
 from bot.messages import (
     Button,
     EndReason,
@@ -44,6 +49,7 @@ from bot.messages import (
     ToolResult,
     ToolStart,
 )
+from bot.models.base import PromptMessage
 
 log = logging.getLogger(__name__)
 
@@ -100,19 +106,34 @@ class Turn:
         self._seams = seams
         self._run_timeout = run_timeout
         self._history = history
+        self._moments = seams.moments
 
     @property
     def learner(self) -> Learner | None:
         """Takes what there is to remember of a turn that went well."""
         return self._seams.learner
 
+    @property
+    def moments(self) -> Moments:
+        """Asks the hooks."""
+        return self._moments
+
     async def answer(self, run: Run, tally: Tally) -> Outcome:
         """Take a message through all steps; raises only for bugs and for a lost fence."""
+        with turn_state():
+            return await self._moments.sending(run, await self._answer(run, tally))
+
+    async def _answer(self, run: Run, tally: Tally) -> Outcome:
         begun = await self._begin(run)
         if (refused := await self._check(run, ADMISSION)) is not None:
             return refused
         if self.is_command(run.message):
-            return await self._obey(run)
+            return await self._moments.command(run.message) or await self._obey(run)
+        await self._moments.begun(run.message, is_first=begun.turns == 1)
+        received = await self._moments.received(run.message)
+        if isinstance(received, Outcome):
+            return received
+        run.message = received
         if (refused := await self._check(run, SCANS)) is not None:
             return refused
         message = await self._fetch(run)
@@ -170,12 +191,18 @@ class Turn:
         self, run: Run, message: InboundMessage, begun: Begun, backend: AgentBackend
     ) -> Prompt:
         run.enter("context", CONTEXT_SECONDS)
-        return await self._prompts.build(message, begun, backend.profile)
+        injected, override = await self._moments.instructions(message)
+        prompt = await self._prompts.build(message, begun, backend.profile, ephemeral=injected)
+        if override is not None:
+            system = replace(prompt.messages[0], content=override)
+            prompt = replace(prompt, messages=(system, *prompt.messages[1:]))
+        return await self._moments.prompt(message, prompt)
 
     async def _converse(self, run: Run, backend: AgentBackend, prompt: Prompt, tally: Tally) -> Outcome:
         """Let the backend answer, and pass on what it says as it comes."""
         seconds = max(1.0, self._run_timeout - (time.time() - run.started_at))
         run.enter("model", seconds)
+        await self._moments.status(run, "model")
         turn = TurnInput(
             session=run.session,
             run=run.id,
@@ -186,9 +213,25 @@ class Turn:
             deadline=time.monotonic() + seconds,
             steering=run.steering,
         )
-        voice = Voice(run, self._seams.redactor)
+        for number in count(1):
+            outcome = await self._round(run, backend, turn, tally, is_first=number == 1)
+            if outcome.reason != "done" or number >= MAX_ROUNDS:
+                return outcome
+            asked = await self._moments.complete(run, number)
+            if asked is None:
+                return outcome
+            turn = _another_round(turn, run.text, asked)
+        raise AssertionError  # count never ends
+
+    async def _round(
+        self, run: Run, backend: AgentBackend, turn: TurnInput, tally: Tally, *, is_first: bool
+    ) -> Outcome:
+        """Let the backend come to one end."""
+        voice = Voice(run, self._seams.redactor, goes_on=not is_first)
         outcome: Outcome | None = None
         async for event in backend.run(turn):
+            if isinstance(event, MessageEvent):
+                await self._moments.grown(run, event.content, replaces=event.replaces)
             outcome = self._take(event, run, voice, tally)
         if outcome is not None:
             return outcome
@@ -236,6 +279,13 @@ class Turn:
             case _:
                 assert_never(event)
         return None
+
+
+def _another_round(turn: TurnInput, said: str, asked: str) -> TurnInput:
+    """The turn with what was said and what a hook wants now."""
+    more = (PromptMessage(role="assistant", content=said), PromptMessage(role="user", content=asked))
+    tokens = sum(estimate_tokens(message.content) for message in more)
+    return replace(turn, messages=(*turn.messages, *more), prompt_tokens=turn.prompt_tokens + tokens)
 
 
 async def _ask(name: str, check: Check, run: Run) -> Outcome | None:

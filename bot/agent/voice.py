@@ -3,6 +3,7 @@
 from bot.agent.run import Run
 from bot.agent.seams import Redactor
 
+PARAGRAPH = "\n\n"
 SILENCE = ("no_reply", "[no_response]")
 
 
@@ -18,10 +19,16 @@ def may_become_silence(text: str) -> bool:
 
 
 class Voice:
-    """Publishes what a backend says, as far as it may be shown by now."""
+    """Publishes what a backend says, as far as it may be shown by now.
 
-    def __init__(self, run: Run, redactor: Redactor | None) -> None:
+    Args:
+        goes_on: What was said before stays, and this stands below it.
+    """
+
+    def __init__(self, run: Run, redactor: Redactor | None, *, goes_on: bool = False) -> None:
         self._run = run
+        self._before = f"{run.text}{PARAGRAPH}" if goes_on and run.text else ""
+        self._gap = PARAGRAPH if self._before else ""
         self._redactor = redactor
         self._redaction = redactor.open() if redactor else None
         self._held: str | None = ""  # the answer so far, while it may be silence; then `None`
@@ -45,8 +52,9 @@ class Voice:
                 return
             text, self._held = self._held, None
         if text:
-            self._run.chunk(text, replaces=self._replaces)
-            self._replaces = False
+            before = self._before if self._replaces else self._gap
+            self._run.chunk(before + text, replaces=self._replaces)
+            self._replaces, self._gap = False, ""
 
     def end(self) -> bool:
         """Publish what was held back; False where the whole answer is silence."""

@@ -111,4 +111,6 @@ def env_example() -> str:
 def _example_value(default: object) -> str:
     if default is None or default is PydanticUndefined or default in ((), {}):
         return ""
+    if isinstance(default, tuple):
+        return ",".join(map(str, default))
     return str(default).lower() if isinstance(default, bool) else str(default)

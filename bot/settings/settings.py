@@ -15,7 +15,8 @@ from pydantic_settings import (
     TomlConfigSettingsSource,
 )
 
-from bot.settings.base import PREFIX, Names, Section
+from bot.settings.approvals import ApprovalSettings
+from bot.settings.base import PREFIX, AccountName, Names, Section
 from bot.settings.channels import (
     DiscordSettings,
     FeishuSettings,
@@ -24,8 +25,15 @@ from bot.settings.channels import (
     TelegramSettings,
     WebSettings,
 )
+from bot.settings.compaction import CompactionSettings
+from bot.settings.mcp import McpName, McpServerSettings
 from bot.settings.models import LocalSettings, OpenAISettings, TranscriptionSettings
+from bot.settings.network import ApiSettings, NetworkSettings, SearchSettings
+from bot.settings.plugins import PluginsSettings
 from bot.settings.queue import QueueSettings
+from bot.settings.sandbox import SandboxSettings
+from bot.settings.scheduler import HeartbeatSettings, TimeZone
+from bot.settings.tools import ToolsSettings
 
 PLAIN_NAMES = {"OPENAI_API_KEY": "api_key", "OPENAI_BASE_URL": "base_url"}
 
@@ -91,7 +99,18 @@ class Settings(BaseSettings):
         pattern=r"^https://|^http://(127\.0\.0\.1|localhost)",
         description="Where platforms reach the web server, for webhook modes: https://bot.example.org",
     )
+    timezone: TimeZone = Field(default="UTC", description="Where people are, for times: Europe/Berlin.")
     queue: QueueSettings = QueueSettings()
+    tools: ToolsSettings = ToolsSettings()
+    approvals: ApprovalSettings = ApprovalSettings()
+    sandbox: SandboxSettings = SandboxSettings()
+    network: NetworkSettings = NetworkSettings()
+    search: SearchSettings = SearchSettings()
+    apis: dict[AccountName, ApiSettings] = Field(default={}, description="APIs that the agent may use.")
+    mcp: dict[McpName, McpServerSettings] = Field(default={}, description="MCP servers, by name.")
+    compaction: CompactionSettings = CompactionSettings()
+    heartbeat: HeartbeatSettings = HeartbeatSettings()
+    plugins: PluginsSettings = PluginsSettings()
     web: WebSettings = WebSettings()
     telegram: TelegramSettings = TelegramSettings()
     discord: DiscordSettings = DiscordSettings()

@@ -129,8 +129,8 @@ class Ledger(Protocol):
             Fenced: The run goes on under another attempt.
         """
 
-    async def end(self, call: ToolCall, *, status: Literal["ok", "error"], result: str) -> None:
-        """How it went."""
+    async def end(self, call: ToolCall, *, status: Literal["ok", "error"], result: str, rounds: int) -> None:
+        """How it went, and for how many later turns the model sees it."""
 
 
 class Speaker(Protocol):

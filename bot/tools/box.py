@@ -2,9 +2,10 @@
 
 from collections.abc import Callable, Sequence
 
+from bot.hooks.registry import Hooks
 from bot.messages import InboundMessage
 from bot.tools.base import Gate, Ledger, ToolContext
-from bot.tools.calls import BATCH_SECONDS, GATE_SECONDS, ToolCalls
+from bot.tools.calls import DEFAULT_LIMITS, CallLimits, ToolCalls
 from bot.tools.jobs import Jobs
 from bot.tools.registry import ToolRegistry
 from bot.tools.results import Results
@@ -25,27 +26,31 @@ class ToolBox:
         results: Results,
         jobs: Jobs,
         is_admin: Callable[[InboundMessage], bool],
+        hooks: Hooks | None = None,
         gates: Sequence[Gate] = (),
-        batch_seconds: float = BATCH_SECONDS,
-        gate_seconds: float = GATE_SECONDS,
+        limits: CallLimits = DEFAULT_LIMITS,
     ) -> None:
         self._registry = registry
         self._results = results
         self._jobs = jobs
         self._is_admin = is_admin
+        self._hooks = hooks
         self._gates = gates
-        self._batch_seconds = batch_seconds
-        self._gate_seconds = gate_seconds
+        self._limits = limits
 
-    def tools_for(self, message: InboundMessage, ledger: Ledger) -> ToolCalls:
-        """See the protocol."""
+    def tools_for(self, message: InboundMessage, ledger: Ledger | None, *, depth: int = 0) -> ToolCalls:
+        """See the protocol.
+
+        Args:
+            depth: See `ToolContext`.
+        """
         return ToolCalls(
             self._registry.tools_for(message),
-            ToolContext(message=message, is_admin=self._is_admin(message)),
+            ToolContext(message=message, is_admin=self._is_admin(message), depth=depth),
             results=self._results,
             jobs=self._jobs,
             ledger=ledger,
+            hooks=self._hooks,
             gates=self._gates,
-            batch_seconds=self._batch_seconds,
-            gate_seconds=self._gate_seconds,
+            limits=self._limits,
         )

@@ -7,6 +7,7 @@ the way is a result as well, in words that tell the model what to do instead.
 import asyncio
 import inspect
 import logging
+import time
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import replace
@@ -14,7 +15,11 @@ from difflib import get_close_matches
 from types import MappingProxyType
 from typing import Literal, TypeAlias
 
+import msgspec
+
 from bot.backends.base import ToolResultEvent
+from bot.hooks.points import AfterToolCall, ToolResultPersist
+from bot.hooks.registry import Hooks
 from bot.messages import Attachment, Frozen
 from bot.models.base import ToolCall, ToolSchema
 from bot.tools.arguments import parse_arguments, validate_arguments
@@ -25,8 +30,6 @@ from bot.tools.results import Results
 log = logging.getLogger(__name__)
 
 AT_ONCE = 8
-BATCH_SECONDS = 120.0
-GATE_SECONDS = 600.0  # beyond the time limit of any approval: for a gate that hangs
 MAX_NAMES = 40  # of tools, in an error
 
 UNKNOWN = (
@@ -44,6 +47,21 @@ RUNS_ON = (
 UNCHECKED = "the check of this call {fault}, so it was not made"
 
 Pause: TypeAlias = Callable[[], AbstractContextManager[None]]
+
+
+class CallLimits(Frozen, frozen=True, kw_only=True):
+    """Seconds that calls may take.
+
+    Attributes:
+        batch: For the calls of one step; while a person is waited for they are not counted.
+        gate: Until a gate that has not answered denies; beyond any approval, for one that hangs.
+    """
+
+    batch: float = 120.0
+    gate: float = 600.0
+
+
+DEFAULT_LIMITS = CallLimits()
 
 
 class CallResult(Frozen, frozen=True, kw_only=True):
@@ -74,8 +92,7 @@ class ToolCalls:
         ledger: Knows which calls were made, also by an attempt before a restart.
         gates: Asked one after the other. Those that change arguments stand before those that approve them:
             the last one has to see what is really called.
-        batch_seconds: For the calls of one step; while a person is waited for they are not counted.
-        gate_seconds: Until a gate that has not answered denies.
+        hooks: Told of calls, and may change what is kept of their results.
     """
 
     def __init__(
@@ -86,9 +103,9 @@ class ToolCalls:
         results: Results,
         jobs: Jobs,
         ledger: Ledger | None = None,
+        hooks: Hooks | None = None,
         gates: Sequence[Gate] = (),
-        batch_seconds: float = BATCH_SECONDS,
-        gate_seconds: float = GATE_SECONDS,
+        limits: CallLimits = DEFAULT_LIMITS,
     ) -> None:
         self.schemas: tuple[ToolSchema, ...] = tuple(tool.schema for tool in tools)
         self._tools = {tool.name: tool for tool in tools}
@@ -96,9 +113,9 @@ class ToolCalls:
         self._results = results
         self._jobs = jobs
         self._ledger = ledger
+        self._hooks = hooks
         self._gates = tuple(gates)
-        self._batch_seconds = batch_seconds
-        self._gate_seconds = gate_seconds
+        self._limits = limits
 
     async def call(self, call: ToolCall) -> ToolResultEvent:
         """See `bot.backends.base.Tools.call`."""
@@ -123,14 +140,37 @@ class ToolCalls:
             StoreError: It could not be written down.
         """
         tool = self._tools.get(call.function.name)
+        began = time.monotonic()
         is_known = await self._ledger.begin(call) if self._ledger is not None else True
         if is_known or (tool is not None and tool.is_idempotent):
             result = await self._carry_out(call, context, pause)
         else:
             result = CallResult(text=UNKNOWN, status="error")
+        if self._hooks is not None:
+            result = await self._tell(self._hooks, call, result, time.monotonic() - began)
         if self._ledger is not None:
-            await self._ledger.end(call, status=result.status, result=result.text)
+            await self._ledger.end(call, status=result.status, result=result.text, rounds=result.rounds)
         return result
+
+    async def _tell(self, hooks: Hooks, call: ToolCall, result: CallResult, seconds: float) -> CallResult:
+        """Let hooks change what is kept of a result, and tell them how the call went."""
+        session, run, name = self._context.session, self._context.message.run, call.function.name
+        kept = hooks.fire_now(
+            ToolResultPersist(session=session, run=run, call_id=call.id, tool=name, text=result.text)
+        )
+        if hooks.wants(AfterToolCall):
+            await hooks.fire(
+                AfterToolCall(
+                    session=session,
+                    run=run,
+                    call_id=call.id,
+                    tool=name,
+                    status=result.status,
+                    text=kept.text,
+                    seconds=seconds,
+                )
+            )
+        return result if kept.text == result.text else msgspec.structs.replace(result, text=kept.text)
 
     async def _carry_out(self, call: ToolCall, context: ToolContext, pause: Pause) -> CallResult:
         name = call.function.name
@@ -175,7 +215,7 @@ class ToolCalls:
             for task in tasks:
                 task.cancel()
 
-        countdown = Countdown(self._batch_seconds, stop)
+        countdown = Countdown(self._limits.batch, stop)
         tasks = [asyncio.create_task(one(*item), name=f"call {item[0]}") for item in enumerate(calls)]
         try:
             with countdown:
@@ -188,7 +228,7 @@ class ToolCalls:
         if not task.cancelled():
             return task.result()
         told = CUT_OFF if has_begun else NOT_STARTED
-        return CallResult(text=told.format(seconds=self._batch_seconds), status="error")
+        return CallResult(text=told.format(seconds=self._limits.batch), status="error")
 
     def _find(self, name: str) -> Tool:
         if (tool := self._tools.get(name)) is not None:
@@ -232,7 +272,7 @@ class ToolCalls:
         try:
             verdict = await self._jobs.run(
                 lambda: gate.judge(tool, arguments, context),
-                seconds=self._gate_seconds,
+                seconds=self._limits.gate,
                 name=f"gate of {tool.name}",
             )
         except Exception as error:  # a gate that breaks denies

@@ -10,7 +10,7 @@ MINIMAL = ("ask_question", "summary", "read_result")
 CHAT = (
     *MINIMAL,
     *("web_fetch", "web_search", "memory_search", "notes_*", "manage_schedule", "alarm_clock"),
-    *("read", "list", "search", "send_file"),
+    *("read", "list", "search", "send_file", "group:other"),  # other: tools of one's own
 )
 CODING = (*CHAT, "write", "edit", "exec", "process", "script", "delegate_*")
 PROFILES: dict[ProfileName, tuple[str, ...]] = {

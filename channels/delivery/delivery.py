@@ -3,7 +3,7 @@
 import asyncio
 import logging
 import random
-from collections.abc import Callable, Coroutine
+from collections.abc import Awaitable, Callable, Coroutine
 from dataclasses import dataclass
 from functools import partial
 from types import TracebackType
@@ -31,6 +31,11 @@ MAX_IDLE_CHATS = 256  # chats that are remembered for their pace alone, before t
 HUMAN_DELAY = (0.8, 2.5)  # seconds between two blocks
 
 Dead: TypeAlias = Callable[[Address, str], None]
+Sent: TypeAlias = Callable[[End], Awaitable[None]]
+
+
+async def note_nothing(end: End) -> None:
+    """Nobody wants to know."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -40,10 +45,12 @@ class Reports:
     Attributes:
         on_dead: A chat takes no more messages, for good.
         on_text: A platform shows something of an answer.
+        on_sent: It has all of it.
     """
 
     on_dead: Dead = lambda address, cause: None
     on_text: OnText = lambda run: None
+    on_sent: Sent = note_nothing
 
 
 NOBODY = Reports()
@@ -270,6 +277,7 @@ class Delivery:
                 try:
                     await self._show_end(chat, end)
                     await self._outbox.confirm(end.run)
+                    await self._reports.on_sent(end)
                     return
                 except (ChannelError, TimeoutError, StoreError) as error:
                     tries += 1

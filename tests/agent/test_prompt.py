@@ -10,10 +10,10 @@ from msgspec.structs import replace
 
 from bot.agent.history import estimate_tokens
 from bot.agent.prompt import OVERHEARD, REMIND_AT, TO_ANSWER, Prompt, PromptBuilder
-from bot.agent.store import Begun, Overheard
+from bot.agent.store import Begun, KeptCall, Overheard
 from bot.agent.workspace import Workspace
 from bot.messages import Attachment, InboundMessage, MessageId, StoredMessage, Trigger, encoder, utc_now
-from bot.models.base import ModelProfile
+from bot.models.base import FunctionCall, ModelProfile, ToolCall
 from tests.factories import inbound
 
 LARGE = ModelProfile(window=100_000, max_output=1_000)
@@ -391,3 +391,35 @@ async def test_however_much_a_group_says_the_prompt_leaves_room_for_the_answer(
     assert prompt.tokens <= profile.window - profile.max_output
     assert shown == sorted(shown), "the newest are those that stay"
     assert newest.endswith("what now?")
+
+
+async def test_a_tool_call_stays_in_sight_for_as_many_turns_as_it_should(builder: PromptBuilder) -> None:
+    asked = [inbound(f"q{number}") for number in range(3)]
+    lines = tuple(line for message in asked for line in (line_of(message), answer_to(message)))
+    kept = tuple(
+        KeptCall(
+            run=message.run,
+            call=ToolCall(id=f"c-{message.text}", function=FunctionCall(name="read", arguments="{}")),
+            result=f"result for {message.text}",
+            rounds=rounds,
+        )
+        for message, rounds in zip(asked, (2, 2, 1), strict=True)
+    )
+    begun = Begun(attempt=1, turns=7, history=lines, kept_calls=kept)
+
+    prompt = await builder.build(inbound("now"), begun, LARGE)
+
+    said = [(part.role, part.content) for part in prompt.messages if part.role != "system"]
+    assert said == [
+        ("user", "q0"),
+        ("assistant", "answer to q0"),
+        ("user", "q1"),
+        ("assistant", ""),
+        ("tool", "result for q1"),
+        ("assistant", "answer to q1"),
+        ("user", "q2"),
+        ("assistant", ""),
+        ("tool", "result for q2"),
+        ("assistant", "answer to q2"),
+        ("user", "now"),
+    ]

@@ -1,12 +1,15 @@
 """Tool calls are written down before they run, so that none is repeated whose outcome is not known."""
 
+import time
+
 import pytest
 
+from bot.agent.store import TurnRecord
 from bot.errors import Fenced
 from bot.messages import InboundMessage
 from bot.models.base import FunctionCall, ToolCall
 from memory.store import Store
-from tests.factories import inbound
+from tests.factories import end_of, inbound
 
 
 def call(id_: str = "call_0", arguments: str = "{}") -> ToolCall:
@@ -62,3 +65,22 @@ async def test_an_attempt_that_lost_the_run_starts_no_tool(store: Store) -> None
 
     with pytest.raises(Fenced):
         await store.ledger.tool_started(message.run, 1, call())
+
+
+async def test_the_calls_that_stay_in_sight_come_with_the_next_turn(store: Store) -> None:
+    message = await begun(store)
+    for id_, rounds in (("seen", 2), ("gone", 0)):
+        await store.ledger.tool_started(message.run, 1, call(id_))
+        await store.ledger.tool_ended(message.run, 1, call(id_), status="ok", result=id_, rounds=rounds)
+    now = time.time()
+    record = TurnRecord(started_at=now, ended_at=now)
+    await store.journal.finish(end_of(message), record, speaker="Bot", has_outbox=False)
+    following = inbound()
+
+    accepted = await store.journal.accept(following, history=10)
+
+    assert accepted.begun is not None
+    kept = accepted.begun.kept_calls
+    assert [(one.run, one.call.id, one.result, one.rounds) for one in kept] == [
+        (message.run, "seen", "seen", 2)
+    ]

@@ -20,7 +20,7 @@ from bot.models.base import FunctionCall, ToolCall
 from bot.tools import Tool, ToolContext, ToolFault, ToolOutput, declare, tool
 from bot.tools.arguments import parse_arguments
 from bot.tools.base import Arguments, Denied, Gate
-from bot.tools.calls import AT_ONCE, SKIPPED, CallResult, ToolCalls
+from bot.tools.calls import AT_ONCE, SKIPPED, CallLimits, CallResult, ToolCalls
 from bot.tools.jobs import Countdown, Jobs
 from bot.tools.results import Results
 from tests.factories import inbound
@@ -78,8 +78,7 @@ class Rig:
             results=self.results,
             jobs=self.jobs,
             gates=gates,
-            batch_seconds=batch_seconds,
-            gate_seconds=gate_seconds,
+            limits=CallLimits(batch=batch_seconds, gate=gate_seconds),
         )
 
     async def carry_out(self, offered: Tool, arguments: str = "", *gates: Gate) -> CallResult:

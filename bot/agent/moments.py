@@ -1,0 +1,124 @@
+"""The moments of a turn at which hooks are asked; without a handler each costs a look into a table."""
+
+from msgspec.structs import replace
+
+from bot.agent.prompt import Prompt
+from bot.agent.run import Outcome, Run
+from bot.hooks.effects import Deny, Drop, Reply
+from bot.hooks.points import (
+    AgentEnded,
+    BeforeAgentStart,
+    CommandGiven,
+    MessageReceived,
+    MessageSending,
+    MessageSent,
+    PromptBuilt,
+    ResponseComplete,
+    ResponseUpdate,
+    SessionStart,
+    StatusChanged,
+)
+from bot.hooks.registry import Hooks
+from bot.messages import End, InboundMessage
+
+
+class Moments:
+    """Asks the hooks of a bot for its turns."""
+
+    def __init__(self, hooks: Hooks | None = None) -> None:
+        self._hooks = hooks or Hooks()
+
+    async def begun(self, message: InboundMessage, *, is_first: bool) -> None:
+        """A turn begins; `is_first` of its session."""
+        if is_first:
+            await self._hooks.fire(SessionStart(session=message.session, address=message.address))
+
+    async def received(self, message: InboundMessage) -> InboundMessage | Outcome:
+        """A message is about to be answered: as handlers leave it, or how it ends without a turn."""
+        left = await self._hooks.fire(MessageReceived(message=message))
+        return left.message if isinstance(left, MessageReceived) else _without_turn(left)
+
+    async def command(self, message: InboundMessage) -> Outcome | None:
+        """A command is about to be obeyed; gives how it ends where it is not."""
+        name = message.text.lstrip("/! ").split(maxsplit=1)[0] if message.text.strip("/! ") else ""
+        left = await self._hooks.fire(CommandGiven(message=message, command=name))
+        return None if isinstance(left, CommandGiven) else replace(_without_turn(left), in_context=False)
+
+    async def instructions(self, message: InboundMessage) -> tuple[str, str | None]:
+        """What handlers add to the instructions of a turn, and what they put in place of them."""
+        if not self._hooks.wants(BeforeAgentStart):
+            return "", None
+        left = await self._hooks.fire(BeforeAgentStart(message=message))
+        return "\n\n".join(left.injected), left.override
+
+    async def prompt(self, message: InboundMessage, prompt: Prompt) -> Prompt:
+        """The prompt as handlers leave it."""
+        if not self._hooks.wants(PromptBuilt):
+            return prompt
+        left = await self._hooks.fire(PromptBuilt(message=message, messages=prompt.messages))
+        return replace(prompt, messages=left.messages)
+
+    async def grown(self, run: Run, text: str, *, replaces: bool) -> None:
+        """The answer has grown."""
+        if self._hooks.wants(ResponseUpdate):
+            await self._hooks.fire(
+                ResponseUpdate(session=run.session, run=run.id, text=text, replaces=replaces)
+            )
+
+    async def complete(self, run: Run, rounds: int) -> str | None:
+        """The model has come to an end; gives what handlers want it to go on with."""
+        if not self._hooks.wants(ResponseComplete):
+            return None
+        left = await self._hooks.fire(ResponseComplete(message=run.message, text=run.text, round=rounds))
+        return left.next_round
+
+    async def sending(self, run: Run, outcome: Outcome) -> Outcome:
+        """An answer is about to be kept and sent: as handlers leave it."""
+        if outcome.reason != "done" or not self._hooks.wants(MessageSending):
+            return outcome
+        left = await self._hooks.fire(
+            MessageSending(
+                session=run.session,
+                run=run.id,
+                address=run.message.address,
+                text=outcome.text,
+                attachments=outcome.attachments,
+            )
+        )
+        match left:
+            case MessageSending(text=text):
+                return replace(outcome, text=text)
+            case Drop():
+                return Outcome(reason="silent", text="")
+            case Deny(reason=reason):
+                return Outcome(reason="error", text=reason)
+
+    async def status(self, run: Run, status: str) -> None:
+        """A turn has come to another stage, or to its end."""
+        if self._hooks.wants(StatusChanged):
+            await self._hooks.fire(StatusChanged(session=run.session, run=run.id, status=status))
+
+    async def ended(self, run: Run, end: End, seconds: float) -> None:
+        """A turn is over and saved."""
+        await self.status(run, end.reason)
+        if self._hooks.wants(AgentEnded):
+            await self._hooks.fire(
+                AgentEnded(message=run.message, reason=end.reason, text=end.text, seconds=seconds)
+            )
+
+    async def sent(self, end: End) -> None:
+        """An answer has arrived on its platform."""
+        if self._hooks.wants(MessageSent):
+            await self._hooks.fire(
+                MessageSent(session=end.session, run=end.run, address=end.address, text=end.text)
+            )
+
+
+def _without_turn(left: Drop | Deny | Reply) -> Outcome:
+    match left:
+        case Drop():
+            return Outcome(reason="silent", text="")
+        case Deny(reason=reason):
+            return Outcome(reason="error", text=reason)
+        case Reply(text=text, buttons=buttons):
+            return Outcome(reason="done", text=text, buttons=buttons)

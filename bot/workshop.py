@@ -1,0 +1,156 @@
+"""The tools of the bot: made at the start, owned until the end, opened to each turn."""
+
+import logging
+from collections.abc import Callable, Iterable, Sequence
+from contextlib import AsyncExitStack
+from dataclasses import dataclass
+from pathlib import Path
+from types import TracebackType
+from typing import Self
+
+from bot.agent.audit import Audit
+from bot.agent.questions import QuestionDesk
+from bot.hooks.gate import HookGate
+from bot.hooks.registry import Hooks
+from bot.messages import Address, InboundMessage, SessionKey
+from bot.settings.approvals import ApprovalSettings
+from bot.settings.sandbox import SandboxSettings
+from bot.settings.tools import ToolsSettings
+from bot.tools.approval import Approvals, Permissions
+from bot.tools.ask import AskTools
+from bot.tools.base import Speaker, Tool
+from bot.tools.box import ToolBox
+from bot.tools.calls import CallLimits
+from bot.tools.exec import ExecTools, Sandbox
+from bot.tools.files import FileTools
+from bot.tools.jobs import Jobs
+from bot.tools.messaging import Chats, MessagingTools
+from bot.tools.notes import NotesTools
+from bot.tools.processes import ProcessTools
+from bot.tools.registry import ToolRegistry
+from bot.tools.results import Results
+from bot.tools.summary import summary_tools
+from bot.tools.workspace import Jail
+
+log = logging.getLogger(__name__)
+
+KEEP_RESULTS = 30 * 86_400.0  # seconds
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WorkshopSettings:
+    """What it takes from the settings; `home` is the data directory."""
+
+    home: Path
+    tools: ToolsSettings
+    approvals: ApprovalSettings
+    sandbox: SandboxSettings
+
+    @property
+    def workspace(self) -> Path:
+        """Where the agent may read and write."""
+        return self.home / "workspace"
+
+
+class Workshop:
+    """Owns what tools need from `__aenter__` to `__aexit__`.
+
+    Args:
+        is_operator: Whether somebody may steer the bot as a whole, and so permit calls.
+
+    Attributes:
+        box: Gives each turn its tools.
+        registry: Takes tools at any time.
+    """
+
+    def __init__(
+        self,
+        settings: WorkshopSettings,
+        *,
+        questions: QuestionDesk,
+        permissions: Permissions,
+        audit: Audit,
+        hooks: Hooks,
+        is_operator: Callable[[InboundMessage], bool],
+    ) -> None:
+        self._settings = settings
+        self._questions = questions
+        self._stack = AsyncExitStack()
+        self._jobs = Jobs()
+        self._processes: ProcessTools | None = None
+        self.results = Results(settings.home / "artifacts", limit=settings.tools.result_limit)
+        self.registry = ToolRegistry((), settings.tools, is_operator)
+        chat = _address(settings.approvals.chat)
+        approvals = Approvals(
+            settings.approvals.rules,
+            questions=questions,
+            permissions=permissions,
+            audit=audit,
+            may_approve=is_operator,
+            seconds=settings.approvals.timeout,
+            chat=chat,
+        )
+        gate = HookGate(hooks, questions, answerers=is_operator, chat=chat, redact=str)
+        self.box = ToolBox(
+            self.registry,
+            results=self.results,
+            jobs=self._jobs,
+            is_admin=is_operator,
+            hooks=hooks,
+            gates=(gate, approvals),
+            limits=CallLimits(batch=settings.tools.batch_timeout, gate=settings.tools.gate_timeout),
+        )
+
+    async def __aenter__(self) -> Self:
+        self._stack.push_async_callback(self._jobs.aclose)
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        await self._stack.aclose()
+
+    def furnish(self, speaker: Speaker, chats: Chats, *more: Iterable[Tool]) -> None:
+        """Put in the tools that need nothing to be opened, and `more`.
+
+        Raises:
+            ValueError: Two have the same name.
+        """
+        jail = Jail(self._settings.workspace)
+        families: Sequence[Iterable[Tool]] = (
+            AskTools(self._questions).tools(),
+            summary_tools(),
+            self.results.tools(),
+            FileTools(jail).tools(),
+            NotesTools(jail).tools(),
+            MessagingTools(speaker, chats, jail).tools(),
+            *more,
+        )
+        self.registry.add([tool for family in families for tool in family])
+
+    async def add_commands(self, sandbox: Sandbox) -> None:
+        """Put in the tools that run commands, where there is a sandbox for them."""
+        if sandbox.fault is not None:
+            log.info("no commands can be run", extra={"reason": sandbox.fault})
+            return
+        workspace, settings = self._settings.workspace, self._settings.sandbox
+        self._processes = await self._stack.enter_async_context(ProcessTools(sandbox, workspace, settings))
+        self.registry.add([*ExecTools(sandbox, workspace, settings).tools(), *self._processes.tools()])
+
+    async def forget(self, session: SessionKey) -> None:
+        """Let go of what tools keep for a session that was deleted."""
+        await self.results.forget(session)
+        if self._processes is not None:
+            await self._processes.close_session(session)
+
+    async def sweep(self) -> None:
+        """Delete old results."""
+        await self.results.sweep(seconds=KEEP_RESULTS)
+
+
+def _address(chat: str | None) -> Address | None:
+    """The chat of a setting: channel:account:chat."""
+    if chat is None:
+        return None
+    channel, account, name = chat.split(":", 2)
+    return Address(channel=channel, account=account, chat=name)
