@@ -10,12 +10,13 @@ from contextlib import AsyncExitStack
 from dataclasses import replace
 from importlib import import_module
 from types import TracebackType
-from typing import Self
+from typing import Any, Literal, Self
 from urllib.parse import urlsplit
 
 from starlette.routing import BaseRoute
 
 from bot.agent.choice import queue_rules
+from bot.agent.compaction import Summary
 from bot.agent.control import is_admin, is_operator
 from bot.agent.helpers import Helpers
 from bot.agent.loop import AgentLoop, LoopSettings, RunningTurn
@@ -25,42 +26,41 @@ from bot.agent.prompt import PromptBuilder
 from bot.agent.questions import QuestionDesk
 from bot.agent.queueing import QueueRules, RulesOf
 from bot.agent.seams import NoToolSource, Seams
+from bot.agent.shortening import HistoryShortening
 from bot.agent.turn import Turn
 from bot.agent.watchdog import LagGuard
 from bot.agent.workspace import Workspace
 from bot.alarm import Alarm
 from bot.backends.base import AgentBackend, Tools
+from bot.backends.one import OneBackend
 from bot.backends.registry import BackendSetup
 from bot.backends.router import Router
 from bot.bus import LocalBus
 from bot.commands.admin import read_presence
 from bot.commands.builtin import Ports, builtin_commands
 from bot.commands.call import Command
+from bot.commands.compaction import CompactionCommands
 from bot.commands.engine import ChannelState
 from bot.commands.helpers import HelperCommands
 from bot.commands.registry import Commands
 from bot.commands.schedules import ScheduleCommands
 from bot.errors import StoreError
-from bot.hooks.points import GatewayStart, GatewayStop
+from bot.hooks.points import GatewayStart, GatewayStop, SessionEnd
 from bot.hooks.registry import Hooks
-from bot.messages import Address, Frozen, InboundMessage, RunId, SessionKey, SessionSwitched
+from bot.messages import Address, Frozen, InboundMessage, RunId, SessionKey, SessionSwitched, StoredMessage
 from bot.models.catalogue import ModelCatalogue
 from bot.models.providers import ModelSetup
 from bot.models.transcription import Transcriber
 from bot.plugins import load_plugins
 from bot.running import RunningBot
-from bot.scheduler.heartbeat import Beat, Heartbeat, Target
-from bot.scheduler.hours import ActiveHours
+from bot.scheduler.heartbeat import Target, open_heartbeat
 from bot.scheduler.planner import Planner
 from bot.scheduler.scheduler import Scheduler
 from bot.settings import ChannelSettings, Settings, WebSettings
-from bot.tools.api import ApiTools
 from bot.tools.base import Tool
-from bot.tools.mcp import McpServers
+from bot.tools.lazy_network import LazyNetwork
 from bot.tools.recall import RecallTools
 from bot.tools.schedule import ScheduleTools
-from bot.tools.search import Engine, PublicEngines, SearchTools, SearxNG
-from bot.tools.web import WebTools
 from bot.web.health import Readiness
 from bot.web.operate import operator_routes
 from bot.web.server import WebServer
@@ -80,7 +80,6 @@ from memory.journal import JournalEntry
 from memory.store import Store
 from security.access import Access
 from security.audit import AuditLog
-from security.network import Network, host_of
 from security.sandbox import find_sandbox
 
 __all__ = [
@@ -112,28 +111,6 @@ class Status(Frozen, frozen=True, kw_only=True, omit_defaults=False):
     channels: tuple[ChannelState, ...] = ()
 
 
-class OneBackend:
-    """The router of a bot that brings its own agent."""
-
-    def __init__(self, backend: AgentBackend) -> None:
-        self._backend = backend
-
-    async def backend(self, session: SessionKey) -> AgentBackend:
-        """The same for every session."""
-        return self._backend
-
-    def model(self, session: SessionKey) -> str | None:
-        """The agent looks after its models itself."""
-        return None
-
-    async def warm_up(self, preamble: object = None) -> None:
-        """There is nothing to load."""
-
-    async def aclose(self) -> None:
-        """Close the agent with the bot."""
-        await self._backend.aclose()
-
-
 class App:
     """The bot, from `__aenter__` (ready) to `__aexit__` (drained and closed).
 
@@ -149,6 +126,7 @@ class App:
 
     Attributes:
         restart_asked: Set when an admin wants the process to start again.
+        settled: Set when the sandbox has been tried, a moment after the start.
     """
 
     def __init__(
@@ -169,7 +147,6 @@ class App:
         self._own_commands = commands
         self._own_tools = tools
         self.hooks = hooks or Hooks()
-        self._moments = Moments(self.hooks)
         self._seams = seams or Seams()
         self._has_web = has_web and settings.web.enabled
         self._is_public = has_web
@@ -179,6 +156,7 @@ class App:
         self.bus = LocalBus()
         self.url: str | None = None
         self.restart_asked = asyncio.Event()
+        self.settled = asyncio.Event()
 
     async def __aenter__(self) -> Self:
         """Start everything.
@@ -208,7 +186,7 @@ class App:
         self.audit = AuditLog(settings.data_dir / "audit", self.store.audit_pointer)
         self._stack.enter_context(LagGuard())
         self._stack.push_async_callback(self.hooks.aclose)
-        router = self._router()
+        router = self._router_in_use = self._router()
         self._stack.push_async_callback(router.aclose)
         changed = await self.store.changed_settings.all()
         self._bot = self._running_bot()
@@ -220,10 +198,18 @@ class App:
         self._bot.prompts = self._prompts
         self._rules = self._queue_rules()
         self._scheduler = Scheduler(self.store.schedules, self.bus.publish)
+        self._moments = Moments(self.hooks, on_scheduled_end=self._scheduler.note_end)
         self._planner = Planner(self.store.schedules, zone=settings.timezone, on_change=self._scheduler.wake)
         self._questions = QuestionDesk()
         self._workshop = await enter(self._make_workshop())
         self._helpers = Helpers(router, tools_for=self._tools_of_helper, bus=self.bus)
+        self._shortening = HistoryShortening(
+            settings.compaction,
+            summaries=self.store.summaries,
+            bus=self.bus,
+            moments=self._moments,
+            max_tokens=settings.context_tokens,
+        )
         self.commands = await self._commands(router)
         self.hubs = {name: await enter(self._hub(name)) for name in LIVE_CHANNELS}
         self._bot.named.extend(self.hubs.values())
@@ -234,10 +220,11 @@ class App:
         await self._furnish()
         await enter(self.loop)
         await enter(self._scheduler)
-        await self._open_mcp()
+        await self._workshop.open_mcp()
         await self._begin_heartbeat()
         self._stack.push_async_callback(self.platforms.stop_hearing)
         self.store.sessions.on_switch = self._tell_of_switch
+        self.store.sessions.on_end = self._end_session
         if (name := changed.get("name")) is not None:
             await self._bot.rename(name)
         if self._has_web:
@@ -309,6 +296,9 @@ class App:
                 tools=settings.tools,
                 approvals=settings.approvals,
                 sandbox=settings.sandbox,
+                search=settings.search,
+                apis=settings.apis,
+                mcp=settings.mcp,
             ),
             questions=self._questions,
             permissions=self.store.state("bot", "approvals"),
@@ -320,86 +310,54 @@ class App:
     def _tools_of_helper(self, message: InboundMessage, depth: int) -> Tools:
         return self._workshop.box.tools_for(message, None, depth=depth)
 
-    async def _furnish(self) -> None:
-        """Put the tools into the workshop, once there is somebody who can speak."""
-        settings = self._settings
-        net = settings.network
-        urls = [api.base_url for api in settings.apis.values()]
-        engine: Engine = PublicEngines()
-        enter = self._stack.enter_async_context
-        web = await enter(Network(allow=net.allow, ports=net.ports, use_proxy=net.use_proxy))
+    async def _networks(self) -> tuple[LazyNetwork, LazyNetwork]:
+        """What the agent may reach, and what APIs and the search server are reached through beside it."""
+        settings, enter = self._settings, self._stack.enter_async_context
+        net, urls = settings.network, [api.base_url for api in settings.apis.values()]
         if settings.search.url is not None:
             urls.append(settings.search.url)
-        hosts = (*net.allow, *map(host_of, urls))
-        own = await enter(Network(allow=hosts, ports=net.ports, use_proxy=net.use_proxy))
-        if settings.search.url is not None:
-            engine = SearxNG(settings.search.url, own)
-        self._workshop.furnish(
-            self.loop.speaker,
-            self.store.chats,
-            WebTools(web, media=settings.data_dir / "media").tools(),
-            SearchTools(engine).tools(),
-            ApiTools(settings.apis, own).tools(),
-            RecallTools(self.store.recall).tools(),
-            ScheduleTools(self._planner).tools(),
-            self._helpers.tools(),
-            self._own_tools,
-        )
-        for plugin in self._plugins:
-            try:
-                self._workshop.registry.add(plugin.parts.tools)
-            except ValueError as error:
-                log.error("tools of a plugin left out", extra={"plugin": plugin.name, "cause": str(error)})
 
-    async def _open_mcp(self) -> None:
-        """Connect to the MCP servers beside the start; their tools come and go."""
-        servers = McpServers(
-            self._settings.mcp, self._offer_mcp_tools, directory=self._settings.data_dir / "mcp"
-        )
-        self._mcp: McpServers | None = None
-        self._mcp_tools: tuple[Tool, ...] = ()
-        self._mcp = await self._stack.enter_async_context(servers)
-        self._offer_mcp_tools()
+        def make(urls: Sequence[str]) -> Any:  # `Any`: loaded on first use
+            network = import_module("security.network")
+            allow = (*net.allow, *map(network.host_of, urls))
+            return network.Network(allow=allow, ports=net.ports, use_proxy=net.use_proxy)
 
-    def _offer_mcp_tools(self) -> None:
-        if self._mcp is None:
-            return
-        registry, fresh = self._workshop.registry, self._mcp.tools()
-        registry.remove(self._mcp_tools)
-        self._mcp_tools = ()
-        try:
-            registry.add(fresh)
-        except ValueError as error:
-            log.error("tools of MCP servers left out", extra={"cause": str(error)})
-            return
-        self._mcp_tools = fresh
+        return await enter(LazyNetwork(lambda: make(()))), await enter(LazyNetwork(lambda: make(urls)))
+
+    async def _furnish(self) -> None:
+        """Put the tools into the workshop, once there is somebody who can speak."""
+        web, own = await self._networks()
+        self._workshop.furnish(self.loop.speaker, self.store.chats)
+        self._workshop.furnish_network(web, own)
+        self._workshop.registry.add(RecallTools(self.store.recall).tools())
+        self._workshop.registry.add(ScheduleTools(self._planner).tools())
+        self._workshop.registry.add(self._helpers.tools())
+        self._workshop.registry.add(self._own_tools)
+        self._workshop.add_plugins(self._plugins)
 
     async def _open_sandbox(self) -> None:
         settings = self._settings
-        sandbox = await find_sandbox(
-            settings.sandbox, workspace=settings.data_dir / "workspace", home=settings.data_dir
-        )
+        workspace = settings.data_dir / "workspace"
+        sandbox = await find_sandbox(settings.sandbox, workspace=workspace, home=settings.data_dir)
         await self._workshop.add_commands(sandbox)
+        self.settled.set()
 
     async def _begin_heartbeat(self) -> None:
         """Let the bot look at HEARTBEAT.md by itself, where the settings want it."""
-        beat, zone = self._settings.heartbeat, self._settings.timezone
-        if beat.every is None:
-            return
-        hours_zone = beat.timezone or zone
-        heartbeat = Heartbeat(
-            Beat(
-                every=beat.every,
-                workspace=self._settings.data_dir / "workspace",
-                hours=ActiveHours.read(beat.hours, hours_zone) if beat.hours else None,
-                zone=zone,
+        settings = self._settings
+        heartbeat = open_heartbeat(
+            settings.heartbeat,
+            zone=settings.timezone,
+            workspace=settings.data_dir / "workspace",
+            publish=self.bus.publish,
+            target=Target(
+                settings.heartbeat.target, self.store.chats, admin_chats=self._notebook.admin_chats
             ),
-            self.bus.publish,
-            target=Target(beat.target, self.store.chats, admin_chats=self._notebook.admin_chats),
             is_busy=self._is_busy,
             state=self.store.state("bot", "heartbeat"),
         )
-        await self._stack.enter_async_context(heartbeat)
+        if heartbeat is not None:
+            await self._stack.enter_async_context(heartbeat)
 
     async def _is_busy(self, address: Address) -> bool:
         session = await self.store.history.resolve(address.session())
@@ -426,6 +384,7 @@ class App:
             history=self._settings.context_top_k,
         )
         every = [*builtin_commands(ports), *ScheduleCommands(self._planner).commands()]
+        every += CompactionCommands(store.sessions, store.summaries, self._compact).commands()
         every += HelperCommands(store.sessions, self._helpers).commands()
         every += self._own_commands
         taken = {word for command in every for word in _names(command)}
@@ -437,6 +396,20 @@ class App:
             for hook in plugin.parts.hooks:
                 self.hooks.add(hook)
         return Commands(every, admins=lambda: bot.admins, audit=self.audit)
+
+    async def _compact(
+        self,
+        session: SessionKey,
+        lines: Sequence[StoredMessage],
+        previous: Summary | None,
+        *,
+        keep_tokens: int,
+        focus: str,
+    ) -> Summary | None:
+        """Summarise a session now, for `/compact`."""
+        router = self._router_in_use
+        backend, model = await router.backend(session), router.model(session)
+        return await self._shortening.compact(session, lines, previous, keep_tokens, backend, model, focus)
 
     def _is_operator(self, message: InboundMessage) -> bool:
         return is_operator(message, self._bot.admins)
@@ -529,7 +502,13 @@ class App:
             media=seams.media or media,
             tools=self._workshop.box if isinstance(seams.tools, NoToolSource) else seams.tools,
             moments=self._moments,
+            shortening=self._shortening,
         )
+
+    async def _end_session(self, session: SessionKey, reason: Literal["new", "reset", "deleted"]) -> None:
+        if reason == "deleted":
+            await self._workshop.forget(session)
+        await self.hooks.fire(SessionEnd(session=session, reason=reason))
 
     def _tell_of_switch(self, chat: SessionKey, session: SessionKey) -> None:
         self.bus.emit(SessionSwitched(session=session, chat=chat))
@@ -544,6 +523,11 @@ class App:
         return [*routes(self.hubs), *self.platforms.routes(), *operator_routes(self)]
 
     # --- what the operator's routes and the command line ask
+
+    @property
+    def tools(self) -> tuple[Tool, ...]:
+        """All that there are now; those of the sandbox and of MCP servers come a moment after the start."""
+        return self._workshop.registry.tools
 
     def status(self) -> Status:
         """What is going on now."""

@@ -54,6 +54,9 @@ class Trigger(StrEnum):
     VOICE = "voice"
 
 
+BY_ITSELF = frozenset({Trigger.SCHEDULE, Trigger.HEARTBEAT})  # begun by the bot: nobody has said anything
+
+
 class Kind(StrEnum):
     """What an inbound message is; only the first asks for an answer."""
 

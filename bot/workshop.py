@@ -1,7 +1,7 @@
 """The tools of the bot: made at the start, owned until the end, opened to each turn."""
 
 import logging
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import AsyncExitStack
 from dataclasses import dataclass
 from pathlib import Path
@@ -13,9 +13,13 @@ from bot.agent.questions import QuestionDesk
 from bot.hooks.gate import HookGate
 from bot.hooks.registry import Hooks
 from bot.messages import Address, InboundMessage, SessionKey
+from bot.plugins import Plugin
 from bot.settings.approvals import ApprovalSettings
+from bot.settings.mcp import McpServerSettings
+from bot.settings.network import ApiSettings, SearchSettings
 from bot.settings.sandbox import SandboxSettings
 from bot.settings.tools import ToolsSettings
+from bot.tools.api import ApiTools
 from bot.tools.approval import Approvals, Permissions
 from bot.tools.ask import AskTools
 from bot.tools.base import Speaker, Tool
@@ -24,12 +28,16 @@ from bot.tools.calls import CallLimits
 from bot.tools.exec import ExecTools, Sandbox
 from bot.tools.files import FileTools
 from bot.tools.jobs import Jobs
+from bot.tools.lazy_network import Network
+from bot.tools.mcp import McpServers
 from bot.tools.messaging import Chats, MessagingTools
 from bot.tools.notes import NotesTools
 from bot.tools.processes import ProcessTools
 from bot.tools.registry import ToolRegistry
 from bot.tools.results import Results
+from bot.tools.search import PublicEngines, SearchTools, SearxNG
 from bot.tools.summary import summary_tools
+from bot.tools.web import Fetcher, WebTools
 from bot.tools.workspace import Jail
 
 log = logging.getLogger(__name__)
@@ -45,6 +53,9 @@ class WorkshopSettings:
     tools: ToolsSettings
     approvals: ApprovalSettings
     sandbox: SandboxSettings
+    search: SearchSettings
+    apis: Mapping[str, ApiSettings]
+    mcp: Mapping[str, McpServerSettings]
 
     @property
     def workspace(self) -> Path:
@@ -78,6 +89,8 @@ class Workshop:
         self._stack = AsyncExitStack()
         self._jobs = Jobs()
         self._processes: ProcessTools | None = None
+        self._mcp: McpServers | None = None
+        self._mcp_tools: tuple[Tool, ...] = ()
         self.results = Results(settings.home / "artifacts", limit=settings.tools.result_limit)
         self.registry = ToolRegistry((), settings.tools, is_operator)
         chat = _address(settings.approvals.chat)
@@ -110,12 +123,8 @@ class Workshop:
     ) -> None:
         await self._stack.aclose()
 
-    def furnish(self, speaker: Speaker, chats: Chats, *more: Iterable[Tool]) -> None:
-        """Put in the tools that need nothing to be opened, and `more`.
-
-        Raises:
-            ValueError: Two have the same name.
-        """
+    def furnish(self, speaker: Speaker, chats: Chats) -> None:
+        """Put in the tools that need nothing to be opened."""
         jail = Jail(self._settings.workspace)
         families: Sequence[Iterable[Tool]] = (
             AskTools(self._questions).tools(),
@@ -124,9 +133,48 @@ class Workshop:
             FileTools(jail).tools(),
             NotesTools(jail).tools(),
             MessagingTools(speaker, chats, jail).tools(),
-            *more,
         )
         self.registry.add([tool for family in families for tool in family])
+
+    def furnish_network(self, web: Fetcher, own: Network) -> None:
+        """Put in the tools that reach the network.
+
+        Args:
+            web: What the agent may reach by any address.
+            own: What the named APIs and the search server are reached through.
+        """
+        url = self._settings.search.url
+        engine = PublicEngines() if url is None else SearxNG(url, own)
+        self.registry.add(WebTools(web, media=self._settings.home / "media").tools())
+        self.registry.add(SearchTools(engine).tools())
+        self.registry.add(ApiTools(self._settings.apis, own).tools())
+
+    def add_plugins(self, plugins: Iterable[Plugin]) -> None:
+        """Put in what plugins bring; one whose tools have names that are taken brings none."""
+        for plugin in plugins:
+            try:
+                self.registry.add(plugin.parts.tools)
+            except ValueError as error:
+                log.error("tools of a plugin left out", extra={"plugin": plugin.name, "cause": str(error)})
+
+    async def open_mcp(self) -> None:
+        """Connect to the MCP servers, beside whatever comes next; their tools come and go."""
+        servers = McpServers(self._settings.mcp, self._offer_mcp, directory=self._settings.home / "mcp")
+        self._mcp = await self._stack.enter_async_context(servers)
+        self._offer_mcp()
+
+    def _offer_mcp(self) -> None:
+        if self._mcp is None:
+            return
+        fresh = self._mcp.tools()
+        self.registry.remove(self._mcp_tools)
+        self._mcp_tools = ()
+        try:
+            self.registry.add(fresh)
+        except ValueError as error:
+            log.error("tools of MCP servers left out", extra={"cause": str(error)})
+        else:
+            self._mcp_tools = fresh
 
     async def add_commands(self, sandbox: Sandbox) -> None:
         """Put in the tools that run commands, where there is a sandbox for them."""

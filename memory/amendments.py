@@ -9,6 +9,7 @@ from bot.agent.store import Amended
 from bot.messages import InboundMessage, Kind, RunId, decode_inbound, dedupe_key, encoder
 from memory import bursts, overheard
 from memory.rows import follow_alias
+from memory.summaries import drop_summary
 
 TAKEN_BACK = "[taken back]"
 
@@ -47,6 +48,10 @@ def follow(db: sqlite3.Connection, change: InboundMessage) -> Amended:
 
 def _amend_line(db: sqlite3.Connection, run: RunId, text: str | None) -> None:
     """Change a person's line in the history; of one that was taken back, nothing is kept."""
+    for session, number in db.execute(
+        "SELECT session, number FROM messages WHERE run = ? AND role = 'user'", (run,)
+    ).fetchall():
+        drop_summary(db, session, line=number)
     if text is None:
         db.execute(
             "UPDATE messages SET text = ?, in_context = 0 WHERE run = ? AND role = 'user'", (TAKEN_BACK, run)

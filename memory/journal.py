@@ -24,6 +24,7 @@ from memory.database import Database
 from memory.ledger import kept_calls
 from memory.outbox import put_in_outbox
 from memory.rows import LINE, add_line, answer_id, count_line, follow_alias, line_from, user_line
+from memory.summaries import summary_of
 
 MAX_ROUNDS = 20  # turns for which a tool call can stay in sight
 KEEP_DONE = 30 * 86_400  # seconds that the dedupe key of an answered message is kept
@@ -300,10 +301,11 @@ def _begin(
     number, turns = _place_user_line(db, message, is_first=attempts == 0, in_context=in_context)
     if not in_context:
         return Begun(attempt=attempts + 1, turns=turns, history=())
+    summary = summary_of(db, message.session)
     rows = db.execute(
-        f"SELECT {LINE} FROM messages WHERE session = ? AND number < ? AND in_context = 1"
+        f"SELECT {LINE} FROM messages WHERE session = ? AND number > ? AND number < ? AND in_context = 1"
         " ORDER BY number DESC LIMIT ?",
-        (message.session, number, history),
+        (message.session, summary.upto if summary is not None else 0, number, history),
     ).fetchall()
     lines = tuple(line_from(row) for row in reversed(rows))
     heard = () if message.is_direct else overheard.give(db, message, is_first=number == 1)
@@ -312,6 +314,7 @@ def _begin(
         attempt=attempts + 1,
         turns=turns,
         history=lines,
+        summary=summary,
         overheard=heard,
         kept_calls=kept_calls(db, runs) if runs else (),
     )

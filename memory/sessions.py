@@ -3,7 +3,8 @@
 import secrets
 import sqlite3
 import time
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
+from typing import Literal, TypeAlias
 
 from bot.commands.sessions import ChatSession
 from bot.errors import StoreError
@@ -11,12 +12,19 @@ from bot.messages import RunId, SessionKey, StoredMessage
 from memory.choices import Choices
 from memory.database import Database
 from memory.rows import LINE, line_from
+from memory.summaries import drop_summary
+
+OnEnd: TypeAlias = Callable[[SessionKey, Literal["new", "reset", "deleted"]], Awaitable[None]]
 
 OPENING = 200  # characters of what was said first
 OF_CHAT = (
     "SELECT 1 AS number, ? AS session"
     " UNION ALL SELECT number, session FROM chat_sessions WHERE chat = ? AND deleted_at IS NULL"
 )
+
+
+async def _nobody(session: SessionKey, reason: Literal["new", "reset", "deleted"]) -> None:
+    """Nobody wants to know."""
 
 
 class Sessions:
@@ -26,6 +34,7 @@ class Sessions:
     reached through the alias from the chat's key.
 
     Attributes:
+        on_end: Told when a session is over: a new one was begun, or it was emptied or deleted.
         on_switch: Told when a chat goes on in another session, or in an emptied one: the chat's key, and the
             session's.
     """
@@ -34,6 +43,7 @@ class Sessions:
         self._database = database
         self._choices = choices
         self.on_switch: Callable[[SessionKey, SessionKey], None] = lambda chat, session: None
+        self.on_end: OnEnd = _nobody
 
     async def current(self, chat: SessionKey) -> SessionKey:
         """See the protocol."""
@@ -85,8 +95,13 @@ class Sessions:
 
     async def begin(self, chat: SessionKey, title: str | None = None) -> SessionKey:
         """See the protocol."""
-        session = await self._database.write(lambda db: _begin(db, chat, title))
+
+        def job(db: sqlite3.Connection) -> tuple[SessionKey, SessionKey]:
+            return _current(db, chat), _begin(db, chat, title)
+
+        ended, session = await self._database.write(job)
         self.on_switch(chat, session)
+        await self.on_end(ended, "new")
         return session
 
     async def resume(self, chat: SessionKey, session: SessionKey) -> None:
@@ -110,10 +125,12 @@ class Sessions:
 
         def job(db: sqlite3.Connection) -> None:
             db.execute("UPDATE messages SET in_context = 0 WHERE session = ? AND in_context = 1", (session,))
+            drop_summary(db, session)
             db.execute("UPDATE sessions SET turns = 0 WHERE session = ?", (session,))
             db.execute("DELETE FROM overheard WHERE session = ?", (session,))
 
         await self._database.write(job)
+        await self.on_end(session, "reset")
 
     async def clear(self, session: SessionKey, *, but: RunId) -> None:
         """See the protocol."""
@@ -124,6 +141,7 @@ class Sessions:
 
         await self._database.write(job)
         self.on_switch(session, session)
+        await self.on_end(session, "reset")
 
     async def delete(self, chat: SessionKey, session: SessionKey, *, but: RunId) -> None:
         """See the protocol."""
@@ -140,6 +158,7 @@ class Sessions:
 
         fresh = await self._database.write(job)
         self._choices.drop(session)
+        await self.on_end(session, "deleted")
         if fresh is not None:
             self.on_switch(chat, fresh)
 
@@ -196,4 +215,5 @@ def _empty(db: sqlite3.Connection, session: SessionKey, but: RunId) -> None:
     db.execute(f"DELETE FROM bursts WHERE kept IN ({runs})", (session, but))
     db.execute(f"DELETE FROM outbox WHERE state = 'failed' AND run IN ({runs})", (session, but))
     db.execute("DELETE FROM messages WHERE session = ? AND run <> ?", (session, but))
+    drop_summary(db, session)
     db.execute("DELETE FROM overheard WHERE session = ?", (session,))

@@ -17,6 +17,7 @@ from memory.rules import Rules
 from memory.schedules import Schedules
 from memory.sessions import Sessions
 from memory.state import State
+from memory.summaries import Summaries
 from memory.usage import Usage
 
 
@@ -36,6 +37,7 @@ class Store:
         self.usage = Usage(self._database)
         self.rules = Rules(self._database)
         self.chats = Chats(self._database)
+        self.summaries = Summaries(self._database)
         self.recall = Recall(self._database)
         self.schedules = Schedules(self._database)
 

@@ -9,7 +9,7 @@ from typing import Protocol, TypeAlias
 from bot.agent.audit import Audit, AuditEvent
 from bot.agent.seams import Refusal
 from bot.commands.access import Kind, Restriction, Verdict
-from bot.messages import Address, InboundMessage
+from bot.messages import Address, InboundMessage, Trigger
 
 log = logging.getLogger(__name__)
 
@@ -53,6 +53,8 @@ class Access:
     async def __call__(self, message: InboundMessage) -> Refusal | None:
         """Refuse the message of somebody who is not answered, or in a chat where nobody is."""
         address = message.address
+        if message.trigger is Trigger.HEARTBEAT:  # the bot's own; it has no person behind it
+            return None
         verdict = self._verdict("user", address, message.sender.id)
         if self._passes("user", [verdict]) and self.is_open(address):
             return None

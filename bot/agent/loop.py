@@ -28,6 +28,7 @@ from bot.backends.base import NoSteering, Steering
 from bot.bus import Bus, Receipt
 from bot.errors import Fenced, StoreError
 from bot.messages import (
+    BY_ITSELF,
     AgentEnd,
     AgentStart,
     InboundMessage,
@@ -256,7 +257,8 @@ class AgentLoop:
                 return Receipt.ACCEPTED if is_new else Receipt.DUPLICATE
             case Kind.MESSAGE:
                 receipt = await self._take_message(message)
-                if receipt is Receipt.ACCEPTED and self._chats is not None:
+                is_talk = message.trigger not in BY_ITSELF
+                if receipt is Receipt.ACCEPTED and is_talk and self._chats is not None:
                     await self._note_chat(self._chats, message)
                 return receipt
 

@@ -1,13 +1,25 @@
 """The moments of a turn at which hooks are asked; without a handler each costs a look into a table."""
 
+import logging
+from collections.abc import Awaitable, Callable
+from typing import TypeAlias
+
 from msgspec.structs import replace
 
+from bot.agent.compaction import Summary
 from bot.agent.prompt import Prompt
 from bot.agent.run import Outcome, Run
+from bot.agent.workspace import Workspace, WorkspaceTexts, compose
+from bot.backends.base import NoOversight, Oversight
+from bot.errors import ModelError, StoreError
 from bot.hooks.effects import Deny, Drop, Reply
 from bot.hooks.points import (
+    AfterCompaction,
     AgentEnded,
     BeforeAgentStart,
+    BeforeCompaction,
+    BeforeModelCall,
+    Bootstrap,
     CommandGiven,
     MessageReceived,
     MessageSending,
@@ -17,16 +29,27 @@ from bot.hooks.points import (
     ResponseUpdate,
     SessionStart,
     StatusChanged,
+    WorkspaceFile,
 )
 from bot.hooks.registry import Hooks
-from bot.messages import End, InboundMessage
+from bot.messages import End, EndReason, InboundMessage, RunId, SessionKey, Trigger
+from bot.models.base import ModelRequest
+
+log = logging.getLogger(__name__)
+
+OnEnd: TypeAlias = Callable[[RunId, EndReason], Awaitable[None]]
 
 
 class Moments:
-    """Asks the hooks of a bot for its turns."""
+    """Asks the hooks of a bot for its turns.
 
-    def __init__(self, hooks: Hooks | None = None) -> None:
+    Args:
+        on_scheduled_end: Told how the turn of a schedule has ended.
+    """
+
+    def __init__(self, hooks: Hooks | None = None, *, on_scheduled_end: OnEnd | None = None) -> None:
         self._hooks = hooks or Hooks()
+        self._on_scheduled_end = on_scheduled_end
 
     async def begun(self, message: InboundMessage, *, is_first: bool) -> None:
         """A turn begins; `is_first` of its session."""
@@ -57,6 +80,18 @@ class Moments:
             return prompt
         left = await self._hooks.fire(PromptBuilt(message=message, messages=prompt.messages))
         return replace(prompt, messages=left.messages)
+
+    async def files(self, session: SessionKey, workspace: Workspace) -> WorkspaceTexts | None:
+        """The workspace files as handlers leave them; `None` where none has a say."""
+        if not self._hooks.wants(Bootstrap):
+            return None
+        files = tuple(WorkspaceFile(name=name, text=text) for name, text in (await workspace.files()).items())
+        left = await self._hooks.fire(Bootstrap(session=session, files=files))
+        return compose({file.name: file.text for file in left.files})
+
+    def oversight(self, run: Run) -> Oversight:
+        """Asks before each model call of a turn."""
+        return CallOversight(self._hooks, run) if self._hooks.wants(BeforeModelCall) else NO_OVERSIGHT
 
     async def grown(self, run: Run, text: str, *, replaces: bool) -> None:
         """The answer has grown."""
@@ -93,6 +128,18 @@ class Moments:
             case Deny(reason=reason):
                 return Outcome(reason="error", text=reason)
 
+    async def compacting(self, session: SessionKey, *, lines: int, tokens: int) -> None:
+        """The history of a session is about to be summarised."""
+        if self._hooks.wants(BeforeCompaction):
+            await self._hooks.fire(BeforeCompaction(session=session, lines=lines, tokens=tokens))
+
+    async def compacted(self, session: SessionKey, summary: Summary | None, *, lines: int) -> None:
+        """It was."""
+        if summary is not None and self._hooks.wants(AfterCompaction):
+            await self._hooks.fire(
+                AfterCompaction(session=session, lines=lines, tokens=summary.tokens, summary=summary.text)
+            )
+
     async def status(self, run: Run, status: str) -> None:
         """A turn has come to another stage, or to its end."""
         if self._hooks.wants(StatusChanged):
@@ -100,6 +147,11 @@ class Moments:
 
     async def ended(self, run: Run, end: End, seconds: float) -> None:
         """A turn is over and saved."""
+        if run.message.trigger is Trigger.SCHEDULE and self._on_scheduled_end is not None:
+            try:
+                await self._on_scheduled_end(run.id, end.reason)
+            except StoreError as error:  # the turn is saved, and its end stands in for the note
+                log.warning("end of a firing not noted", extra={"cause": str(error)})
         await self.status(run, end.reason)
         if self._hooks.wants(AgentEnded):
             await self._hooks.fire(
@@ -112,6 +164,26 @@ class Moments:
             await self._hooks.fire(
                 MessageSent(session=end.session, run=end.run, address=end.address, text=end.text)
             )
+
+
+class CallOversight:
+    """Fulfils `bot.backends.base.Oversight`."""
+
+    def __init__(self, hooks: Hooks, run: Run) -> None:
+        self._hooks = hooks
+        self._run = run
+
+    async def look(self, request: ModelRequest, step: int) -> ModelRequest:
+        """See the protocol."""
+        left = await self._hooks.fire(
+            BeforeModelCall(session=self._run.session, run=self._run.id, request=request, step=step)
+        )
+        if isinstance(left, BeforeModelCall):
+            return left.request
+        raise ModelError(left.reason)
+
+
+NO_OVERSIGHT = NoOversight()
 
 
 def _without_turn(left: Drop | Deny | Reply) -> Outcome:

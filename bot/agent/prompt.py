@@ -9,6 +9,7 @@ user     the message
 
 from collections.abc import Sequence
 
+from bot.agent.compaction import frame
 from bot.agent.history import estimate_tokens, has_several_speakers, label, sanitise, select, to_prompt
 from bot.agent.store import Begun, KeptCall, Overheard
 from bot.agent.workspace import Workspace, WorkspaceTexts
@@ -68,7 +69,7 @@ class PromptBuilder:
 
     def __init__(self, *, name: str, workspace: Workspace, top_k: int, max_tokens: int) -> None:
         self._name = name
-        self._workspace = workspace
+        self.workspace = workspace
         self._top_k = top_k
         self._max_tokens = max_tokens
         self._kept: dict[tuple[str, bool], tuple[WorkspaceTexts, str, str]] = {}
@@ -86,14 +87,16 @@ class PromptBuilder:
         *,
         heartbeat: str = "",
         ephemeral: str = "",
+        texts: WorkspaceTexts | None = None,
     ) -> Prompt:
         """Put the prompt of one turn together.
 
         Args:
             heartbeat: Context for heartbeat turns; ignored in all others.
             ephemeral: Instructions for this turn alone.
+            texts: In place of those of the workspace.
         """
-        texts = await self._workspace.texts()
+        texts = texts or await self.workspace.texts()
         extra = (heartbeat if message.trigger is Trigger.HEARTBEAT else "", ephemeral)
         system = self._system(message.address, texts, profile, extra, is_long=begun.turns >= REMIND_AT)
         spent = estimate_tokens(system) + _size(_newest(message, True, ()))
@@ -102,13 +105,15 @@ class PromptBuilder:
             room = min(room, COMPACT_HISTORY)
         overheard = _fitting(begun.overheard, room // 2)  # the rest is for what was said to the bot
         room -= _size(_newest(message, True, overheard)) - _size(_newest(message, True, ()))
+        room -= begun.summary.tokens if begun.summary is not None else 0
         lines = without_repeat(begun.history, message)
         chosen = select(lines, top_k=self._top_k, max_tokens=max(0, room))
         speaker = message.sender.name or message.sender.id
         is_labelled = not message.is_direct or has_several_speakers(chosen, speaker)
+        summary = () if begun.summary is None else (frame(begun.summary.text),)
         history = sanitise(_with_calls(chosen, begun.kept_calls, is_labelled=is_labelled))
         newest = _newest(message, is_labelled, overheard)
-        messages = (PromptMessage(role="system", content=system), *history, *newest)
+        messages = (PromptMessage(role="system", content=system), *summary, *history, *newest)
         if profile.compact:
             told = newest[0] if message.may_be_silent else None  # it has to know that it may be silent
             messages = tuple(
@@ -118,7 +123,7 @@ class PromptBuilder:
 
     async def preamble(self, profile: ModelProfile) -> PromptMessage:
         """The system message of an ordinary turn on the chat page, to warm a model's cache with."""
-        texts = await self._workspace.texts()
+        texts = await self.workspace.texts()
         address = Address(channel="web", chat="main")
         system = self._system(address, texts, profile, ("", ""), is_long=False)
         return PromptMessage(role="system", content=system)
@@ -141,7 +146,7 @@ class PromptBuilder:
         return "\n\n".join(part for part in parts if part)
 
     def _full(self, channel: str, texts: WorkspaceTexts) -> tuple[str, str]:
-        facts = f"# Where you are\n- Channel: {channel}\n- Workspace: {self._workspace.directory}"
+        facts = f"# Where you are\n- Channel: {channel}\n- Workspace: {self.workspace.directory}"
         head = (SKELETON.format(name=self._name), facts, texts.context)
         identity = texts.identity or DEFAULT_IDENTITY.format(name=self._name)
         return "\n\n".join(part for part in head if part), f"<identity>\n{identity}\n</identity>"

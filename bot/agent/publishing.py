@@ -3,7 +3,7 @@
 from bot.agent.run import Outcome
 from bot.agent.store import Pending
 from bot.bus import Bus
-from bot.messages import End, Failure, InboundMessage, InboxUpdate, utc_now
+from bot.messages import BY_ITSELF, End, Failure, InboundMessage, InboxUpdate, utc_now
 
 
 class Publisher:
@@ -50,6 +50,11 @@ class Publisher:
             )
 
 
+def answered_by(message: InboundMessage) -> str | None:
+    """The platform's id of the message that an answer goes to; what the bot itself has begun has none."""
+    return None if message.trigger in BY_ITSELF else message.platform_id
+
+
 def silent_end(pending: Pending) -> End:
     """The end of a message that gets no answer of its own."""
     return end_of(pending.message, pending.attempts + 1, Outcome(reason="silent", text=""), seq=1)
@@ -66,7 +71,7 @@ def end_of(message: InboundMessage, attempt: int, outcome: Outcome, *, seq: int)
         reason=outcome.reason,
         text=outcome.text,
         reference=outcome.reference,
-        reply_to=message.platform_id,
+        reply_to=answered_by(message),
         attachments=outcome.attachments,
         buttons=outcome.buttons,
     )

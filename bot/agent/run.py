@@ -8,7 +8,18 @@ from collections.abc import Callable, Coroutine
 from bot.agent.store import Pending
 from bot.backends.base import NoSteering, Steering
 from bot.bus import Bus
-from bot.messages import Attachment, Button, Chunk, EndReason, Frozen, LongRunning, RunId, SessionKey, new_id
+from bot.messages import (
+    BY_ITSELF,
+    Attachment,
+    Button,
+    Chunk,
+    EndReason,
+    Frozen,
+    LongRunning,
+    RunId,
+    SessionKey,
+    new_id,
+)
 
 log = logging.getLogger(__name__)
 
@@ -101,7 +112,7 @@ class Run:
                 seq=self.seq,
                 text=text,
                 replaces=replaces,
-                reply_to=message.platform_id,
+                reply_to=None if message.trigger in BY_ITSELF else message.platform_id,
             )
         )
 

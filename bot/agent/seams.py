@@ -4,6 +4,7 @@ from dataclasses import dataclass, field
 from typing import Protocol
 
 from bot.agent.moments import Moments
+from bot.agent.shortening import HistoryShortening
 from bot.backends.base import NoTools, Tools
 from bot.messages import Button, Frozen, InboundMessage
 from bot.tools.base import Ledger
@@ -109,3 +110,4 @@ class Seams:
     media: MediaSource | None = None
     tools: ToolSource = field(default_factory=NoToolSource)
     moments: Moments = field(default_factory=Moments)
+    shortening: HistoryShortening | None = None

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from datetime import datetime
 from typing import Literal, Protocol
 
+from bot.agent.compaction import Summary
 from bot.messages import End, Frozen, InboundMessage, RunId, SessionKey, StoredMessage
 from bot.models.base import ToolCall
 
@@ -32,6 +33,7 @@ class Begun(Frozen, frozen=True, kw_only=True):
         attempt: The fence: what the turn writes counts only as long as no higher attempt has begun.
         turns: Lines of the user and the assistant in the whole conversation, this message's included.
         history: The newest lines before this message that the model may see, oldest first.
+        summary: Stands for the lines before `history`, as far as they were summarised.
         overheard: What was said in the group since the last answer, oldest first.
         kept_calls: Tool calls of the turns in `history` that stay in sight for a while, oldest first.
     """
@@ -39,6 +41,7 @@ class Begun(Frozen, frozen=True, kw_only=True):
     attempt: int
     turns: int
     history: tuple[StoredMessage, ...]
+    summary: Summary | None = None
     overheard: tuple[Overheard, ...] = ()
     kept_calls: tuple[KeptCall, ...] = ()
 

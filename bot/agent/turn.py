@@ -28,6 +28,7 @@ from bot.backends.base import (
     DoneEvent,
     ErrorEvent,
     MessageEvent,
+    NoShortening,
     RetryEvent,
     ThinkingEvent,
     TokenUsageEvent,
@@ -48,6 +49,7 @@ from bot.messages import (
     TokenUsage,
     ToolResult,
     ToolStart,
+    Trigger,
 )
 from bot.models.base import PromptMessage
 
@@ -55,12 +57,14 @@ log = logging.getLogger(__name__)
 
 ADMISSION = ("access", "rate_limit")
 SCANS = ("guardian", "injection")
-COMMAND_SECONDS = 30.0
+COMMAND_SECONDS = 300.0  # /compact asks the model
 MEDIA_SECONDS = 180.0
 CHECK_SECONDS = 10.0
 CONTEXT_SECONDS = 15.0
+COMPACTION_SECONDS = 300.0
 STORE_SECONDS = 30.0
 PREVIEW = 200  # characters of a tool's result in an event
+NO_SHORTENING = NoShortening()
 BLOCKED = "Message blocked by safety check."
 
 
@@ -106,6 +110,7 @@ class Turn:
         self._seams = seams
         self._run_timeout = run_timeout
         self._history = history
+        self._shortening = seams.shortening
         self._moments = seams.moments
 
     @property
@@ -190,9 +195,12 @@ class Turn:
     async def _context(
         self, run: Run, message: InboundMessage, begun: Begun, backend: AgentBackend
     ) -> Prompt:
-        run.enter("context", CONTEXT_SECONDS)
+        run.enter("context", CONTEXT_SECONDS if self._shortening is None else COMPACTION_SECONDS)
+        if self._shortening is not None:
+            begun = await self._shortening.prepare(run, begun, backend, self._router.model(run.session))
         injected, override = await self._moments.instructions(message)
-        prompt = await self._prompts.build(message, begun, backend.profile, ephemeral=injected)
+        texts = await self._moments.files(run.session, self._prompts.workspace)
+        prompt = await self._prompts.build(message, begun, backend.profile, ephemeral=injected, texts=texts)
         if override is not None:
             system = replace(prompt.messages[0], content=override)
             prompt = replace(prompt, messages=(system, *prompt.messages[1:]))
@@ -203,15 +211,21 @@ class Turn:
         seconds = max(1.0, self._run_timeout - (time.time() - run.started_at))
         run.enter("model", seconds)
         await self._moments.status(run, "model")
+        model = self._router.model(run.session)
+        tools = self._seams.tools.tools_for(run.message, RunLedger(self._ledger, run))
         turn = TurnInput(
             session=run.session,
             run=run.id,
             messages=prompt.messages,
             prompt_tokens=prompt.tokens,
-            model=self._router.model(run.session),
-            tools=self._seams.tools.tools_for(run.message, RunLedger(self._ledger, run)),
+            model=model,
+            tools=tools,
             deadline=time.monotonic() + seconds,
             steering=run.steering,
+            oversight=self._moments.oversight(run),
+            shortening=self._shortening.of_steps(backend, run.session, model, tools)
+            if self._shortening is not None
+            else NO_SHORTENING,
         )
         for number in count(1):
             outcome = await self._round(run, backend, turn, tally, is_first=number == 1)
@@ -227,7 +241,8 @@ class Turn:
         self, run: Run, backend: AgentBackend, turn: TurnInput, tally: Tally, *, is_first: bool
     ) -> Outcome:
         """Let the backend come to one end."""
-        voice = Voice(run, self._seams.redactor, goes_on=not is_first)
+        holds = run.message.trigger is Trigger.HEARTBEAT
+        voice = Voice(run, self._seams.redactor, goes_on=not is_first, holds=holds)
         outcome: Outcome | None = None
         async for event in backend.run(turn):
             if isinstance(event, MessageEvent):

@@ -2,20 +2,9 @@
 
 from bot.agent.run import Run
 from bot.agent.seams import Redactor
+from bot.agent.silence import is_all_well, is_silence, may_become_silence
 
 PARAGRAPH = "\n\n"
-SILENCE = ("no_reply", "[no_response]")
-
-
-def is_silence(text: str) -> bool:
-    """Whether a whole answer says that there is nothing to say."""
-    return text.strip().lower() in SILENCE
-
-
-def may_become_silence(text: str) -> bool:
-    """Whether the beginning of an answer may still turn out to be silence."""
-    begun = text.strip().lower()
-    return any(word.startswith(begun) for word in SILENCE)
 
 
 class Voice:
@@ -23,12 +12,16 @@ class Voice:
 
     Args:
         goes_on: What was said before stays, and this stands below it.
+        holds: Nothing is shown before the end: it answers a heartbeat, and may turn out to say nothing.
     """
 
-    def __init__(self, run: Run, redactor: Redactor | None, *, goes_on: bool = False) -> None:
+    def __init__(
+        self, run: Run, redactor: Redactor | None, *, goes_on: bool = False, holds: bool = False
+    ) -> None:
         self._run = run
         self._before = f"{run.text}{PARAGRAPH}" if goes_on and run.text else ""
         self._gap = PARAGRAPH if self._before else ""
+        self._holds = holds
         self._redactor = redactor
         self._redaction = redactor.open() if redactor else None
         self._held: str | None = ""  # the answer so far, while it may be silence; then `None`
@@ -48,7 +41,7 @@ class Voice:
     def _show(self, text: str) -> None:
         if self._held is not None:
             self._held += text
-            if may_become_silence(self._held):
+            if self._holds or may_become_silence(self._held):
                 return
             text, self._held = self._held, None
         if text:
@@ -61,7 +54,7 @@ class Voice:
         if self._redaction is not None:
             self._show(self._redaction.flush())
         held, self._held = self._held, None
-        if held is not None and is_silence(held):
+        if held is not None and (is_silence(held) or (self._holds and is_all_well(held))):
             return False
         if held:
             self._show(held)

@@ -3,7 +3,7 @@
 import asyncio
 import logging
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 
 from bot.messages import Frozen
@@ -24,6 +24,15 @@ class WorkspaceTexts(Frozen, frozen=True, kw_only=True):
     identity: str = ""
 
 
+def compose(files: Mapping[str, str]) -> WorkspaceTexts:
+    """What files say, by their names: those that are not about who the bot is are about its work."""
+    order = (*INSTRUCTIONS, *sorted(set(files) - {*INSTRUCTIONS, *IDENTITY}))
+    return WorkspaceTexts(
+        context="\n\n".join(f"# {name}\n{files[name]}" for name in order if files.get(name)),
+        identity="\n\n".join(files[name] for name in IDENTITY if files.get(name)),
+    )
+
+
 class Workspace:
     """Keeps the texts, and looks for changes at most once a second, in a thread."""
 
@@ -31,6 +40,7 @@ class Workspace:
         self.directory = directory
         self._clock = clock
         self._texts = WorkspaceTexts()
+        self._files: dict[str, str] = {}
         self._seen: tuple[tuple[str, int, int], ...] | None = None
         self._fresh_until = float("-inf")
 
@@ -40,6 +50,11 @@ class Workspace:
             await asyncio.to_thread(self._refresh)
             self._fresh_until = self._clock() + FRESH
         return self._texts
+
+    async def files(self) -> Mapping[str, str]:
+        """The files that there are, by name."""
+        await self.texts()
+        return self._files
 
     def _refresh(self) -> None:
         seen = tuple(_stamp(self.directory / name) for name in (*INSTRUCTIONS, *IDENTITY))
@@ -51,10 +66,8 @@ class Workspace:
             text = _read(self.directory / name, min(MAX_FILE, left))
             left -= min(len(text), left)
             texts[name] = text
-        self._texts = WorkspaceTexts(
-            context="\n\n".join(f"# {name}\n{texts[name]}" for name in INSTRUCTIONS if texts[name]),
-            identity="\n\n".join(texts[name] for name in IDENTITY if texts[name]),
-        )
+        self._files = {name: text for name, text in texts.items() if text}
+        self._texts = compose(self._files)
         self._seen = seen
 
 

@@ -7,7 +7,7 @@ from typing import ClassVar, Literal, Protocol, TypeAlias
 import msgspec
 
 from bot.messages import Attachment, Button, Frozen, RunId, SessionKey
-from bot.models.base import ModelProfile, PromptMessage, ToolCall, ToolSchema
+from bot.models.base import ModelProfile, ModelRequest, PromptMessage, ToolCall, ToolSchema
 
 
 class Capability(Flag):
@@ -84,10 +84,15 @@ class RetryEvent(Frozen, frozen=True, kw_only=True):
 
 
 class ErrorEvent(Frozen, frozen=True, kw_only=True):
-    """The backend gave up; `content` tells the person why, in words meant for them."""
+    """The backend gave up; `content` tells the person why, in words meant for them.
+
+    Attributes:
+        is_overflow: The prompt was too long for the model.
+    """
 
     type: ClassVar[Literal["error"]] = "error"
     content: str
+    is_overflow: bool = False
 
 
 class DoneEvent(Frozen, frozen=True, kw_only=True):
@@ -174,6 +179,58 @@ class NoSteering:
         return ()
 
 
+class Shortening(Protocol):
+    """Makes a prompt fit that has grown over the steps of a turn."""
+
+    async def fit(
+        self, messages: tuple[PromptMessage, ...], *, tokens: int, was_refused: bool = False
+    ) -> tuple[PromptMessage, ...]:
+        """The prompt, shortened where it has to be.
+
+        Args:
+            tokens: About what it takes; a rough guess.
+            was_refused: The server has found it too long.
+
+        Raises:
+            ModelError: It can't be made to fit.
+        """
+
+    def note(self, messages: tuple[PromptMessage, ...], reported: int) -> None:
+        """Learn what the server has counted of a prompt."""
+
+
+class NoShortening:
+    """Sends every prompt as it is."""
+
+    async def fit(
+        self, messages: tuple[PromptMessage, ...], *, tokens: int, was_refused: bool = False
+    ) -> tuple[PromptMessage, ...]:
+        """The same."""
+        return messages
+
+    def note(self, messages: tuple[PromptMessage, ...], reported: int) -> None:
+        """Nothing is learned."""
+
+
+class Oversight(Protocol):
+    """Looks at model calls before they are made."""
+
+    async def look(self, request: ModelRequest, step: int) -> ModelRequest:
+        """The request, changed or not; `step` counts the calls of the turn, from 1.
+
+        Raises:
+            ModelError: It is not to be made; the person is told the text.
+        """
+
+
+class NoOversight:
+    """Lets every call pass."""
+
+    async def look(self, request: ModelRequest, step: int) -> ModelRequest:
+        """The same."""
+        return request
+
+
 class TurnInput(Frozen, frozen=True, kw_only=True):
     """What a backend gets to answer one turn.
 
@@ -183,6 +240,9 @@ class TurnInput(Frozen, frozen=True, kw_only=True):
         model: Overrides the model of the settings, for this session.
         deadline: When the turn has to be over, on the clock of `time.monotonic`.
         steering: What is said to it meanwhile.
+        shortening: Makes the prompt fit when it has grown too long.
+        oversight: Looks at its model calls.
+        max_output: The most tokens of an answer, where fewer are wanted than the model can give.
     """
 
     session: SessionKey
@@ -193,6 +253,9 @@ class TurnInput(Frozen, frozen=True, kw_only=True):
     model: str | None = None
     deadline: float | None = None
     steering: Steering = msgspec.field(default_factory=NoSteering)
+    shortening: Shortening = msgspec.field(default_factory=NoShortening)
+    oversight: Oversight = msgspec.field(default_factory=NoOversight)
+    max_output: int | None = None
 
 
 class AgentBackend(Protocol):

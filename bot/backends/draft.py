@@ -57,6 +57,7 @@ class Draft:
         "_finish",
         "_is_void",
         "_kept",
+        "_number",
         "_parts",
         "_replaces",
         "_results",
@@ -78,6 +79,7 @@ class Draft:
         self._used_ids = {call.id for message in turn.messages for call in message.tool_calls}
         self._usage: Usage | None = None
         self._finish = "stop"
+        self._number = 0
         self._results = 0
         self._failed: list[str] = []  # names of tools, a failure each
         self._spoken: list[str] = []  # what tools have told the person
@@ -175,6 +177,22 @@ class Draft:
             self._final = result.content
         if result.has_spoken:
             self._spoken.append(_plain(_text_argument(result.call)))
+
+    def next_number(self) -> int:
+        """Counts the model calls of the turn, from 1."""
+        self._number += 1
+        return self._number
+
+    def refit(self, messages: tuple[PromptMessage, ...]) -> None:
+        """Go on with another prompt, where it had to be shortened."""
+        if messages is not self.messages:
+            self.messages = messages
+            self.prompt_tokens = sum(_guess(message.content) for message in messages)
+
+    @property
+    def reported(self) -> int | None:
+        """What the server has counted of the prompt of this step, if it did."""
+        return self._usage.prompt if self._usage is not None and self._usage.prompt else None
 
     def hear(self, messages: tuple[PromptMessage, ...]) -> None:
         """Put into the prompt what people have said meanwhile."""

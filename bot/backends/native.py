@@ -95,7 +95,7 @@ class NativeBackend:
                 draft.next_step(results)
                 draft.hear(await turn.steering.take())
         except ModelError as error:
-            yield ErrorEvent(content=explain(error))
+            yield ErrorEvent(content=explain(error), is_overflow=isinstance(error, ContextOverflow))
             return
         if (replacement := draft.replacement()) is not None:
             yield replacement
@@ -105,13 +105,34 @@ class NativeBackend:
         self, turn: TurnInput, draft: Draft, deadline: float, *, may_call: bool
     ) -> AsyncGenerator[AgentEvent, None]:
         """Ask the model once, and pass on what it says."""
+        shortening = turn.shortening
+        draft.refit(await shortening.fit(draft.messages, tokens=draft.prompt_tokens))
+        try:
+            async with aclosing(self._stream(turn, draft, deadline, may_call=may_call)) as events:
+                async for event in events:
+                    yield event
+        except ContextOverflow:
+            shorter = await shortening.fit(draft.messages, tokens=draft.prompt_tokens, was_refused=True)
+            if shorter == draft.messages:
+                raise
+            draft.refit(shorter)
+            async with aclosing(self._stream(turn, draft, deadline, may_call=may_call)) as events:
+                async for event in events:
+                    yield event
+        if (reported := draft.reported) is not None:
+            shortening.note(draft.messages, reported)
+        if (correction := draft.correction()) is not None:
+            yield correction
+
+    async def _stream(
+        self, turn: TurnInput, draft: Draft, deadline: float, *, may_call: bool
+    ) -> AsyncGenerator[AgentEvent, None]:
         request = self._request(turn, draft, deadline, may_call=may_call)
+        request = await turn.oversight.look(request, draft.next_number())
         async with aclosing(self._client.stream(request)) as events:
             async for event in events:
                 if (said := draft.take(event)) is not None:
                     yield said
-        if (correction := draft.correction()) is not None:
-            yield correction
 
     async def _carry_out(
         self, turn: TurnInput, calls: tuple[ToolCall, ...], repetition: Repetition
@@ -123,7 +144,7 @@ class NativeBackend:
 
     def _request(self, turn: TurnInput, draft: Draft, deadline: float, *, may_call: bool) -> ModelRequest:
         profile = self._client.profile
-        room = min(profile.max_output, profile.window - draft.prompt_tokens)
+        room = min(turn.max_output or profile.max_output, profile.window - draft.prompt_tokens)
         return ModelRequest(
             model=turn.model or self._model,
             messages=draft.messages,

@@ -1,7 +1,8 @@
 """What the bot does at a time: schedules and alarms of people, and the heartbeat."""
 
+from bot.agent.silence import is_all_well
 from bot.scheduler.clock import Clock, WallClock
-from bot.scheduler.heartbeat import Heartbeat, is_all_well
+from bot.scheduler.heartbeat import Heartbeat
 from bot.scheduler.planner import Asking, Book, Planner
 from bot.scheduler.scheduler import Scheduler, Schedules
 from bot.scheduler.schedules import Claim, Firing, Listed, Schedule, ScheduleId

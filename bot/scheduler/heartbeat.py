@@ -9,6 +9,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Final, Protocol, Self
 
+from bot.agent.silence import ALL_WELL
 from bot.bus import Receipt
 from bot.messages import (
     Address,
@@ -23,12 +24,11 @@ from bot.scheduler.clock import Clock, WallClock
 from bot.scheduler.hours import ActiveHours
 from bot.scheduler.scheduler import Publish
 from bot.scheduler.timing import say_moment
+from bot.settings.scheduler import HeartbeatSettings
 
 log = logging.getLogger(__name__)
 
 FILE: Final = "HEARTBEAT.md"
-ALL_WELL: Final = "HEARTBEAT_OK"
-MAX_BESIDE: Final = 300  # characters beside `ALL_WELL` that nobody needs to read
 MAX_FILE: Final = 4_000  # characters, as of any file of the workspace
 RETRY: Final = 60.0  # seconds until a beat that came at a bad time is tried again
 PUBLISH_SECONDS: Final = 30.0
@@ -43,8 +43,6 @@ know now. If there is nothing, answer {all_well} and no more.]
 
 _COMMENT = re.compile(r"<!--.*?(?:-->|\Z)", re.DOTALL)
 _NOTHING = re.compile(r"#{1,6}(?:\s.*)?|[-*+](?: \[[ xX]?\])?|-{3,}|")
-_OPENING = re.compile(rf"[\s*_`\"'(]*{ALL_WELL}(?![A-Za-z0-9])")
-_CLOSING = re.compile(rf"(?<![A-Za-z0-9]){ALL_WELL}[\s*_`\"').!]*\Z")
 
 
 class State(Protocol):
@@ -221,13 +219,6 @@ def is_effectively_empty(text: str) -> bool:
     return all(_NOTHING.fullmatch(line.strip()) for line in lines)
 
 
-def is_all_well(answer: str) -> bool:
-    """Whether the answer to a heartbeat says that there is nothing to tell: then nobody is to see it."""
-    text = answer.strip()
-    match = _OPENING.match(text) or _CLOSING.search(text)
-    return match is not None and len(text) - len(match[0]) <= MAX_BESIDE
-
-
 def _read(path: Path) -> str:
     """The text of the file; empty where there is none."""
     try:
@@ -246,3 +237,25 @@ def _address(named: str) -> Address:
     return Address(
         channel=channel, account=account, chat=chat, thread=thread[0] if thread else None, is_direct=False
     )
+
+
+def open_heartbeat(
+    settings: HeartbeatSettings,
+    *,
+    zone: str,
+    workspace: Path,
+    publish: Publish,
+    target: Target,
+    is_busy: Callable[[Address], Awaitable[bool]],
+    state: State,
+) -> Heartbeat | None:
+    """Make the heartbeat that the settings ask for; `None` where they want none.
+
+    Args:
+        zone: The time zone of people, where the settings name none for the hours.
+    """
+    if settings.every is None:
+        return None
+    hours = ActiveHours.read(settings.hours, settings.timezone or zone) if settings.hours else None
+    beat = Beat(every=settings.every, workspace=workspace, hours=hours, zone=zone)
+    return Heartbeat(beat, publish, target=target, is_busy=is_busy, state=state)

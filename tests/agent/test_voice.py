@@ -7,8 +7,9 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from bot.agent.run import Run
+from bot.agent.silence import SILENCE, is_silence, may_become_silence
 from bot.agent.store import Pending
-from bot.agent.voice import SILENCE, Voice, is_silence, may_become_silence
+from bot.agent.voice import Voice
 from bot.bus import LocalBus
 from bot.messages import Chunk
 from tests.factories import inbound

@@ -7,17 +7,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from bot.agent.silence import ALL_WELL, is_all_well
 from bot.bus import Receipt
 from bot.errors import StoreError
 from bot.messages import Address, InboundMessage, Role, Trigger
 from bot.scheduler.heartbeat import (
-    ALL_WELL,
     FILE,
     MAX_FILE,
     Beat,
     Heartbeat,
     Target,
-    is_all_well,
     is_effectively_empty,
 )
 from bot.scheduler.hours import ActiveHours

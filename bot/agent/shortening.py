@@ -1,0 +1,203 @@
+"""Keeps prompts within the model's window: the history before a turn, the steps in the middle of one."""
+
+import time
+from collections.abc import AsyncGenerator, Sequence
+from contextlib import aclosing
+from typing import Protocol
+
+from msgspec.structs import replace
+
+from bot.agent.compaction import CompactionFailed, Compactor, Summary
+from bot.agent.estimate import Calibration, estimate_prompt, estimate_schema
+from bot.agent.history import estimate_tokens
+from bot.agent.moments import Moments
+from bot.agent.run import Run
+from bot.agent.store import Begun
+from bot.backends.base import AgentBackend, ErrorEvent, MessageEvent, NoTools, Tools, TurnInput
+from bot.bus import Bus
+from bot.errors import ContextOverflow
+from bot.messages import Compaction as CompactionEvent
+from bot.messages import RunId, SessionKey, StoredMessage, new_id
+from bot.models.base import ModelProfile, PromptMessage
+from bot.settings.compaction import CompactionSettings
+
+MAX_LINES = 2_000  # of a session that are summarised at once
+LEAST_ROOM = 256  # tokens; below it nothing can be summarised
+LIKELY = 3  # a prompt that is not a third of the room by a rough guess is not measured
+
+
+class Summaries(Protocol):
+    """Keeps the summaries of sessions."""
+
+    async def after(self, session: SessionKey, number: int, *, limit: int) -> Sequence[StoredMessage]: ...
+
+    async def keep(self, session: SessionKey, summary: Summary) -> bool: ...
+
+
+class StepShortening:
+    """Fulfils `bot.backends.base.Shortening` for one turn."""
+
+    def __init__(
+        self,
+        compactor: Compactor,
+        calibration: Calibration,
+        *,
+        backend: AgentBackend,
+        session: SessionKey,
+        model: str | None,
+        tools: Tools,
+    ) -> None:
+        self._compactor = compactor
+        self._calibration = calibration
+        self._model = model or ""
+        self._tools = sum(map(estimate_schema, tools.schemas))
+        self._room = room_of(backend.profile) - self._tools
+        self._complete = Sampler(backend, session, model)
+
+    async def fit(
+        self, messages: tuple[PromptMessage, ...], *, tokens: int, was_refused: bool = False
+    ) -> tuple[PromptMessage, ...]:
+        """See the protocol."""
+        if not was_refused and tokens * LIKELY < self._room:
+            return messages
+        estimate = estimate_prompt(messages)
+        counted = self._room if was_refused else 0
+        if was_refused:
+            self._calibration.note(self._model, estimate + self._tools, self._room + self._tools)
+        if not self._compactor.is_due(estimate, max_tokens=self._room, model=self._model, counted=counted):
+            return messages
+        return await self._compactor.fold(
+            messages, max_tokens=self._room, complete=self._complete, model=self._model, counted=counted
+        )
+
+    def note(self, messages: tuple[PromptMessage, ...], reported: int) -> None:
+        """See the protocol."""
+        if reported * LIKELY > self._room:
+            self._calibration.note(self._model, estimate_prompt(messages) + self._tools, reported)
+
+
+class HistoryShortening:
+    """Summarises the older part of a session's history when it has become too long.
+
+    Args:
+        max_tokens: What the history may take of a prompt, by the settings.
+    """
+
+    def __init__(
+        self,
+        settings: CompactionSettings,
+        *,
+        summaries: Summaries,
+        bus: Bus,
+        moments: Moments,
+        max_tokens: int,
+    ) -> None:
+        self._settings = settings
+        self._summaries = summaries
+        self._bus = bus
+        self._moments = moments
+        self._max_tokens = max_tokens
+        self._calibration = Calibration()
+        self._compactor = Compactor(settings, self._calibration)
+
+    def of_steps(
+        self, backend: AgentBackend, session: SessionKey, model: str | None, tools: Tools
+    ) -> StepShortening:
+        """What shortens the prompt of one turn while it runs."""
+        return StepShortening(
+            self._compactor, self._calibration, backend=backend, session=session, model=model, tools=tools
+        )
+
+    async def prepare(self, run: Run, begun: Begun, backend: AgentBackend, model: str | None) -> Begun:
+        """The beginning of a turn with a history that fits; summarised now, where it does not.
+
+        Raises:
+            CompactionFailed: There is no summary.
+        """
+        room = min(self._max_tokens, room_of(backend.profile))
+        tokens = sum(estimate_tokens(line.text) for line in begun.history)
+        is_small = backend.profile.compact or room < LEAST_ROOM
+        if not self._settings.enabled or is_small or tokens < self._settings.at * room:
+            return begun
+        self._bus.emit(CompactionEvent(session=run.session, run=run.id, phase="start"))
+        await self._moments.compacting(run.session, lines=len(begun.history), tokens=tokens)
+        covered = begun.summary.upto if begun.summary is not None else 0
+        before = begun.history[0].number if begun.history else 0
+        lines = await self._summaries.after(run.session, covered, limit=MAX_LINES)
+        lines = [line for line in lines if line.run != run.id]
+        keep = int(self._settings.kept * room)
+        summary = await self.compact(run.session, lines, begun.summary, keep, backend, model)
+        upto = max(before - 1, summary.upto if summary is not None else 0)
+        history = tuple(line for line in begun.history if line.number > upto)
+        await self._moments.compacted(run.session, summary, lines=len(history))
+        self._bus.emit(CompactionEvent(session=run.session, run=run.id, phase="end"))
+        return replace(begun, history=history, summary=summary)
+
+    async def compact(
+        self,
+        session: SessionKey,
+        lines: Sequence[StoredMessage],
+        previous: Summary | None,
+        keep_tokens: int,
+        backend: AgentBackend,
+        model: str | None,
+        focus: str = "",
+    ) -> Summary | None:
+        """Summarise all but the newest lines, and keep the summary.
+
+        Raises:
+            CompactionFailed: There is no summary.
+        """
+
+        async def keep(summary: Summary) -> None:
+            await self._summaries.keep(session, summary)
+
+        return await self._compactor.compact(
+            lines,
+            previous,
+            keep_tokens=keep_tokens,
+            max_tokens=room_of(backend.profile),
+            complete=Sampler(backend, session, self._settings.model or model),
+            model=model or "",
+            focus=focus,
+            on_progress=keep,
+        )
+
+
+class Sampler:
+    """Has a session's backend write a text, in silence and without tools."""
+
+    def __init__(self, backend: AgentBackend, session: SessionKey, model: str | None) -> None:
+        self._backend = backend
+        self._session = session
+        self._model = model
+
+    async def __call__(self, messages: Sequence[PromptMessage], max_tokens: int) -> str:
+        """See `bot.agent.compaction.Complete`."""
+        turn = TurnInput(
+            session=SessionKey(f"{self._session}#summary"),
+            run=RunId(new_id()),
+            messages=tuple(messages),
+            prompt_tokens=estimate_prompt(messages),
+            model=self._model,
+            tools=NoTools(),
+            max_output=max_tokens,
+            deadline=time.monotonic() + 600,
+        )
+        text = ""
+        events = self._backend.run(turn)
+        assert isinstance(events, AsyncGenerator)  # as every backend's are
+        async with aclosing(events):
+            async for event in events:
+                if isinstance(event, MessageEvent):
+                    text = event.content if event.replaces else text + event.content
+                elif isinstance(event, ErrorEvent):
+                    if event.is_overflow:
+                        raise ContextOverflow(event.content)
+                    raise CompactionFailed(event.content)
+        return text
+
+
+def room_of(profile: ModelProfile) -> int:
+    """Tokens that a prompt may take, tools included."""
+    return profile.window - profile.max_output
