@@ -1,3 +1,9 @@
+from bot.api import Bot as Bot
+from bot.api import Context as Context
+from bot.api import ToolContext as ToolContext
+from bot.api import command as command
+from bot.api import hook as hook
+from bot.api import tool as tool
 from bot.app import App as App
 from bot.bus import LocalBus as LocalBus
 from bot.errors import BotError as BotError

@@ -51,8 +51,7 @@ from bot.operations.terminal import run_loop, say
 from bot.settings import Settings, load_settings
 from bot.telemetry import set_up_logging
 from bot.tools.base import Tool, ToolContext
-from bot.tools.declare import Options, declare, tool
-from bot.tools.declare import _read_docstring as read_docstring
+from bot.tools.declare import Options, declare, read_docstring, tool
 
 __all__ = [
     "Bot",

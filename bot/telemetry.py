@@ -128,7 +128,7 @@ def set_up_logging(
     root = logging.getLogger()
     root.handlers[:] = [_Queueing(waiting)]
     root.setLevel(level)
-    for name in ("uvicorn.error", "asyncio", "websockets", "aiohttp"):
+    for name in ("uvicorn.error", "asyncio", "websockets", "aiohttp", "mcp", "httpx2"):
         logging.getLogger(name).setLevel(max(logging.WARNING, root.level))
     listener.start()
     atexit.register(listener.stop)

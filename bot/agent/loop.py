@@ -2,6 +2,7 @@
 
 import asyncio
 import logging
+import re
 import time
 from collections.abc import Collection, Coroutine, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -46,6 +47,7 @@ COMMAND_RULES = QueueRules(mode="followup", cap=MAX_CAP)
 DRAIN_SECONDS = 30.0
 DROPPED = "[Dropped: too many messages were waiting here]"
 OVERFLOW = "[{count} messages came while you were busy, too many to answer one by one; answer them together]"
+OVERFLOW_HEAD = re.compile(re.escape(OVERFLOW).replace(re.escape("{count}"), r"\d+"))
 FULL = "There are already {waiting} messages waiting here. Please let me answer those first."
 
 
@@ -456,11 +458,19 @@ def _joined(messages: Sequence[InboundMessage], *, is_overflow: bool) -> str:
     """The text of several messages: as it was written, with its speakers, or as a list of what was said."""
     said = [message for message in messages if message.text]
     if is_overflow:
-        lines = (f"- {_speaker(message)}: {message.text}" for message in said)
-        return "\n".join((OVERFLOW.format(count=len(messages)), *lines))
+        lines = [line for message in said for line in _overflow_lines(message)]
+        return "\n".join((OVERFLOW.format(count=len(lines)), *lines))
     if len({message.sender.id for message in messages}) == 1:
         return "\n".join(message.text for message in said)
     return "\n".join(label(message.text, _speaker(message), message.received_at) for message in said)
+
+
+def _overflow_lines(message: InboundMessage) -> list[str]:
+    """A message as a part of a list; what was made a list before a restart gives its lines."""
+    head, _, rest = message.text.partition("\n")
+    if OVERFLOW_HEAD.fullmatch(head):
+        return rest.split("\n- ")[:1] + [f"- {line}" for line in rest.split("\n- ")[1:]]
+    return [f"- {_speaker(message)}: {message.text}"]
 
 
 def _speaker(message: InboundMessage) -> str:

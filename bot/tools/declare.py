@@ -65,7 +65,7 @@ def declare(function: Callable[..., Any], **options: Unpack[Options]) -> Tool:
     name = options.get("name", getattr(function, "__name__", ""))
     if NAME.fullmatch(name) is None:
         raise ValueError(f"tool {name!r}: a name has 1 to 64 of a-z, A-Z, 0-9, _ and -")
-    description, helps = _read_docstring(inspect.getdoc(function) or "")
+    description, helps = read_docstring(inspect.getdoc(function) or "")
     description = options.get("description", description)
     if not description:
         raise ValueError(f"tool {name!r}: it needs a docstring, for the model to know when to call it")
@@ -141,7 +141,7 @@ def _as_handler(function: Callable[..., Any]) -> Handler:
     return in_thread
 
 
-def _read_docstring(text: str) -> tuple[str, dict[str, str]]:
+def read_docstring(text: str) -> tuple[str, dict[str, str]]:
     """The description, and what is said of each argument, in a docstring of the Google style."""
     lines = text.split("\n")
     begin = next((number for number, line in enumerate(lines) if SECTION.match(line)), len(lines))

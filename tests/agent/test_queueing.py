@@ -141,3 +141,15 @@ def test_any_order_of_words_gives_the_same_rules(
 
     assert isinstance(found, QueueRules)
     assert (found.mode, found.debounce, found.cap, found.drop) == (mode, millis / 1000, cap, drop)
+
+
+async def test_a_list_that_was_made_before_a_restart_is_not_put_into_another(tmp_path: Path) -> None:
+    gate = Gate()
+    rules = QueueRules(mode="followup", cap=1)
+    together = f"{OVERFLOW.format(count=2)}\n- Ann: a\n- Ann: b"
+    async with rig(tmp_path, gate.play(), rules=rules) as bot:
+        await flood(bot, gate, [together, "c", "d"])
+        await bot.ended(4)
+        asked = [turn.messages[-1].content for turn in bot.backend.turns]
+
+    assert asked == ["first", f"{OVERFLOW.format(count=4)}\n- Ann: a\n- Ann: b\n- Ann: c\n- Ann: d"]

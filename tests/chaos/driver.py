@@ -99,6 +99,7 @@ class Driver:
             "BOT_WEB__PORT": "0",
             "BOT_OPENAI__BASE_URL": model_url,
             "BOT_MODEL": "echo",
+            "BOT_QUEUE__CAP": "200",  # every message gets an answer of its own
             "BOT_MAX_CRASHES": "1000000",  # the process dies because we kill it, not because of a message
         }
         self._news = asyncio.Condition()

@@ -172,6 +172,7 @@ async def torment(kills: int, seed: int, *, platforms: tuple[str, ...] = PLATFOR
                 "BOT_WEB__PORT": "0",
                 "BOT_OPENAI__BASE_URL": model.url,
                 "BOT_MODEL": "echo",
+                "BOT_QUEUE__CAP": "200",  # every message gets an answer of its own
                 "BOT_MAX_CRASHES": "1000000",
             }
             for simulator in simulators:

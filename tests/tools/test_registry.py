@@ -21,7 +21,7 @@ from tests.factories import inbound
 BOSS = "boss"
 
 
-def make(name: str, *, risk: Risk = "read", group: str = "other") -> Tool:
+def make(name: str, *, risk: Risk = "read", group: str = "test") -> Tool:
     """A tool of which only the name matters."""
 
     async def act() -> str:

@@ -1,36 +1,31 @@
-"""Wires everything from the settings: what is opened in order is closed in reverse."""
+"""The bot as a whole: what is opened in order is closed in reverse."""
 
 import asyncio
-import gc
 import logging
 import sys
 import time
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import AsyncExitStack
 from dataclasses import replace
 from importlib import import_module
 from types import TracebackType
 from typing import Any, Literal, Self
-from urllib.parse import urlsplit
 
 from starlette.routing import BaseRoute
 
-from bot.agent.choice import queue_rules
 from bot.agent.compaction import Summary
 from bot.agent.control import is_admin, is_operator
 from bot.agent.helpers import Helpers
-from bot.agent.loop import AgentLoop, LoopSettings, RunningTurn
+from bot.agent.loop import AgentLoop, RunningTurn
 from bot.agent.moments import Moments
 from bot.agent.notebook import Notebook
-from bot.agent.prompt import PromptBuilder
 from bot.agent.questions import QuestionDesk
-from bot.agent.queueing import QueueRules, RulesOf
 from bot.agent.seams import NoToolSource, Seams
 from bot.agent.shortening import HistoryShortening
 from bot.agent.turn import Turn
 from bot.agent.watchdog import LagGuard
-from bot.agent.workspace import Workspace
 from bot.alarm import Alarm
+from bot.app.parts import loop_settings, prompt_builder, rules_of, web_settings, workshop_settings
 from bot.backends.base import AgentBackend, Tools
 from bot.backends.one import OneBackend
 from bot.backends.registry import BackendSetup
@@ -44,7 +39,6 @@ from bot.commands.engine import ChannelState
 from bot.commands.helpers import HelperCommands
 from bot.commands.registry import Commands
 from bot.commands.schedules import ScheduleCommands
-from bot.errors import StoreError
 from bot.hooks.points import GatewayStart, GatewayStop, SessionEnd
 from bot.hooks.registry import Hooks
 from bot.messages import Address, Frozen, InboundMessage, RunId, SessionKey, SessionSwitched, StoredMessage
@@ -56,7 +50,7 @@ from bot.running import RunningBot
 from bot.scheduler.heartbeat import Target, open_heartbeat
 from bot.scheduler.planner import Planner
 from bot.scheduler.scheduler import Scheduler
-from bot.settings import ChannelSettings, Settings, WebSettings
+from bot.settings import ChannelSettings, Settings
 from bot.tools.base import Tool
 from bot.tools.lazy_network import LazyNetwork
 from bot.tools.recall import RecallTools
@@ -64,35 +58,21 @@ from bot.tools.schedule import ScheduleTools
 from bot.web.health import Readiness
 from bot.web.operate import operator_routes
 from bot.web.server import WebServer
-from bot.workshop import Workshop, WorkshopSettings
+from bot.workshop import Workshop
 from channels.frames import CommandHint
 from channels.hub import ChatHub
 from channels.intake import Rules
 from channels.media import Media
 from channels.platforms import Account, Platforms, Surroundings
-from channels.registry import ADAPTERS, AdapterFactory
+from channels.registry import AdapterFactory
 from channels.registry import accounts as registered_accounts
 from channels.web import routes
-from memory.backup import back_up
-from memory.backup import restore as restore_backup
-from memory.home import Home, read_holder
+from memory.home import Home
 from memory.journal import JournalEntry
 from memory.store import Store
 from security.access import Access
 from security.audit import AuditLog
 from security.sandbox import find_sandbox
-
-__all__ = [
-    "App",
-    "JournalEntry",
-    "Status",
-    "back_up",
-    "calm_collector",
-    "open_store",
-    "read_holder",
-    "restore_backup",
-    "talk",
-]
 
 log = logging.getLogger(__name__)
 
@@ -194,14 +174,23 @@ class App:
             self.store.chats, self.store.state("bot", "admins"), is_admin=self._is_admin
         )
         self._alarm = await enter(Alarm(self.bus, self.store.outbox, admin_chats=self._notebook.admin_chats))
-        self._prompts = self._prompt_builder()
+        self._prompts = prompt_builder(settings)
         self._bot.prompts = self._prompts
-        self._rules = self._queue_rules()
+        self._rules = rules_of(settings, self.store.choices)
         self._scheduler = Scheduler(self.store.schedules, self.bus.publish)
         self._moments = Moments(self.hooks, on_scheduled_end=self._scheduler.note_end)
         self._planner = Planner(self.store.schedules, zone=settings.timezone, on_change=self._scheduler.wake)
         self._questions = QuestionDesk()
-        self._workshop = await enter(self._make_workshop())
+        self._workshop = await enter(
+            Workshop(
+                workshop_settings(settings),
+                questions=self._questions,
+                permissions=self.store.state("bot", "approvals"),
+                audit=self.audit,
+                hooks=self.hooks,
+                is_operator=self._is_operator,
+            )
+        )
         self._helpers = Helpers(router, tools_for=self._tools_of_helper, bus=self.bus)
         self._shortening = HistoryShortening(
             settings.compaction,
@@ -228,7 +217,7 @@ class App:
         if (name := changed.get("name")) is not None:
             await self._bot.rename(name)
         if self._has_web:
-            server = await enter(WebServer(self._web_settings(), self._routes(), self._readiness))
+            server = await enter(WebServer(web_settings(settings), self._routes(), self._readiness))
             self.url = server.url
         home.announce(self.url)
         self._stack.push_async_callback(self.drain)
@@ -270,41 +259,6 @@ class App:
             journal=self.store.journal,
             on_restart=self.restart_asked.set,
             live_channels=LIVE_CHANNELS,
-        )
-
-    def _prompt_builder(self) -> PromptBuilder:
-        settings = self._settings
-        workspace = settings.data_dir / "workspace"
-        workspace.mkdir(mode=0o700, exist_ok=True)
-        return PromptBuilder(
-            name=settings.name,
-            workspace=Workspace(workspace),
-            top_k=settings.context_top_k,
-            max_tokens=settings.context_tokens,
-        )
-
-    def _queue_rules(self) -> RulesOf:
-        queue = self._settings.queue
-        default = QueueRules(mode=queue.mode, debounce=queue.debounce, cap=queue.cap, drop=queue.drop)
-        return queue_rules(self.store.choices, default, queue.channels)
-
-    def _make_workshop(self) -> Workshop:
-        settings = self._settings
-        return Workshop(
-            WorkshopSettings(
-                home=settings.data_dir,
-                tools=settings.tools,
-                approvals=settings.approvals,
-                sandbox=settings.sandbox,
-                search=settings.search,
-                apis=settings.apis,
-                mcp=settings.mcp,
-            ),
-            questions=self._questions,
-            permissions=self.store.state("bot", "approvals"),
-            audit=self.audit,
-            hooks=self.hooks,
-            is_operator=self._is_operator,
         )
 
     def _tools_of_helper(self, message: InboundMessage, depth: int) -> Tools:
@@ -461,21 +415,8 @@ class App:
             run_timeout=settings.run_timeout,
             history=settings.context_top_k,
         )
-        sections: dict[str, ChannelSettings] = {name: getattr(settings, name) for name in ADAPTERS}
-        loop_settings = LoopSettings(
-            name=settings.name,
-            admins=self._bot.admins,
-            max_concurrent_turns=settings.max_concurrent_turns,
-            max_waiting=settings.max_waiting,
-            max_crashes=settings.max_crashes,
-            shutdown_grace=settings.shutdown_grace,
-            live_channels=frozenset(LIVE_CHANNELS),
-            history=settings.context_top_k,
-            debounce={name: section.debounce for name, section in sections.items()},
-            group_context={name: section.group_context for name, section in sections.items()},
-        )
         return AgentLoop(
-            loop_settings,
+            loop_settings(settings, admins=self._bot.admins, live_channels=LIVE_CHANNELS),
             bus=self.bus,
             journal=self.store.journal,
             turn=turn,
@@ -512,12 +453,6 @@ class App:
 
     def _tell_of_switch(self, chat: SessionKey, session: SessionKey) -> None:
         self.bus.emit(SessionSwitched(session=session, chat=chat))
-
-    def _web_settings(self) -> WebSettings:
-        """Those of the settings; under the public address it has to answer, too."""
-        web, public = self._settings.web, urlsplit(self._settings.public_url or "").hostname
-        hosts = web.allowed_hosts if public is None else (*web.allowed_hosts, public)
-        return web.model_copy(update={"allowed_hosts": hosts})
 
     def _routes(self) -> list[BaseRoute]:
         return [*routes(self.hubs), *self.platforms.routes(), *operator_routes(self)]
@@ -569,35 +504,3 @@ async def _finish(task: asyncio.Task[None]) -> None:
 async def _cancel(task: asyncio.Task[None]) -> None:
     task.cancel()
     await asyncio.wait({task})
-
-
-def calm_collector() -> None:
-    """Take what is loaded out of the garbage collector's rounds, and let those come less often.
-
-    For a process that is nothing but the bot, once it is ready: with many sessions, a round over everything
-    takes 50 to 100 ms, in which nobody is answered.
-    """
-    gc.collect()
-    gc.freeze()
-    gc.set_threshold(10_000, 20, 50)
-
-
-def open_store(settings: Settings) -> Store:
-    """The store of the settings, for commands that look into it beside a running bot."""
-    if not settings.data_dir.is_dir():
-        raise StoreError(f"{settings.data_dir} does not exist: has the bot run with this BOT_HOME?")
-    return Store(settings.data_dir, synchronous=settings.store.synchronous)
-
-
-async def talk(settings: Settings, *, is_interactive: bool) -> int:
-    """Talk in the terminal: to the bot that runs on this data directory, or to one of our own."""
-    terminal = import_module("channels.terminal")  # loads what only a terminal needs
-    chat: Callable[..., Awaitable[int]] = terminal.chat
-    holder = read_holder(settings.data_dir)
-    if holder is not None and holder.url is not None:
-        token = settings.web.token.get_secret_value() if settings.web.token else None
-        connection = terminal.WebSocketConnection(holder.url, token=token)
-        return await chat(connection, data_dir=settings.data_dir, is_interactive=is_interactive)
-    async with App(settings, has_web=False) as app:
-        connection = terminal.LocalConnection(app.hubs["terminal"])
-        return await chat(connection, data_dir=settings.data_dir, is_interactive=is_interactive)

@@ -1,0 +1,20 @@
+"""Wires everything: the only place of `bot` that knows the channels, the store and the guards."""
+
+from bot.app.app import App, Status
+from bot.app.process import calm_collector, open_store, talk
+from memory.backup import back_up
+from memory.backup import restore as restore_backup
+from memory.home import read_holder
+from memory.journal import JournalEntry
+
+__all__ = [
+    "App",
+    "JournalEntry",
+    "Status",
+    "back_up",
+    "calm_collector",
+    "open_store",
+    "read_holder",
+    "restore_backup",
+    "talk",
+]

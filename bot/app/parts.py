@@ -1,0 +1,71 @@
+"""What the parts of the bot are given of the settings."""
+
+from collections.abc import Collection
+from urllib.parse import urlsplit
+
+from bot.agent.choice import SessionSettings, queue_rules
+from bot.agent.loop import LoopSettings
+from bot.agent.prompt import PromptBuilder
+from bot.agent.queueing import QueueRules, RulesOf
+from bot.agent.workspace import Workspace
+from bot.settings import ChannelSettings, Settings, WebSettings
+from bot.workshop import WorkshopSettings
+from channels.registry import ADAPTERS
+
+
+def prompt_builder(settings: Settings) -> PromptBuilder:
+    """The prompts, over the workspace, which is made where there is none."""
+    workspace = settings.data_dir / "workspace"
+    workspace.mkdir(mode=0o700, exist_ok=True)
+    return PromptBuilder(
+        name=settings.name,
+        workspace=Workspace(workspace),
+        top_k=settings.context_top_k,
+        max_tokens=settings.context_tokens,
+    )
+
+
+def rules_of(settings: Settings, choices: SessionSettings) -> RulesOf:
+    """What happens to messages that wait."""
+    queue = settings.queue
+    default = QueueRules(mode=queue.mode, debounce=queue.debounce, cap=queue.cap, drop=queue.drop)
+    return queue_rules(choices, default, queue.channels)
+
+
+def workshop_settings(settings: Settings) -> WorkshopSettings:
+    """What tools need."""
+    return WorkshopSettings(
+        home=settings.data_dir,
+        tools=settings.tools,
+        approvals=settings.approvals,
+        sandbox=settings.sandbox,
+        search=settings.search,
+        apis=settings.apis,
+        mcp=settings.mcp,
+    )
+
+
+def loop_settings(
+    settings: Settings, *, admins: Collection[str], live_channels: Collection[str]
+) -> LoopSettings:
+    """What the loop needs; `admins` is a live set."""
+    sections: dict[str, ChannelSettings] = {name: getattr(settings, name) for name in ADAPTERS}
+    return LoopSettings(
+        name=settings.name,
+        admins=admins,
+        max_concurrent_turns=settings.max_concurrent_turns,
+        max_waiting=settings.max_waiting,
+        max_crashes=settings.max_crashes,
+        shutdown_grace=settings.shutdown_grace,
+        live_channels=frozenset(live_channels),
+        history=settings.context_top_k,
+        debounce={name: section.debounce for name, section in sections.items()},
+        group_context={name: section.group_context for name, section in sections.items()},
+    )
+
+
+def web_settings(settings: Settings) -> WebSettings:
+    """Those of the settings; under the public address it has to answer, too."""
+    web, public = settings.web, urlsplit(settings.public_url or "").hostname
+    hosts = web.allowed_hosts if public is None else (*web.allowed_hosts, public)
+    return web.model_copy(update={"allowed_hosts": hosts})
