@@ -355,13 +355,15 @@ class AgentLoop:
         if not accepted.is_new:
             return Receipt.DUPLICATE
         message = replace(message, session=accepted.session)
-        self._publisher.show(message)
         try:
-            answer = self.questions.take(message)
+            message = replace(message, text=self.questions.take(message))
         except NotAnswered as error:
+            self._publisher.show(message)
             await self._endings.note(message, str(error))
         else:
-            await self._journal.hear(replace(message, text=answer))
+            self._publisher.show(message)
+            await self._journal.hear(message)
+            self._endings.close_silently(Pending(message=message, attempts=0))
         return Receipt.ACCEPTED
 
     async def _take_command(self, message: InboundMessage) -> Receipt:

@@ -84,18 +84,18 @@ const connection = new Connection(chat, unsent, {
   },
 });
 
-function post(text) {
+function post(text, shown = text) {
   const message = { id: newId(), text, at: new Date().toISOString() };
-  transcript.post(message);
+  transcript.post({ ...message, text: shown });
   connection.post(message);
   scroller.toEnd();
   refresh();
 }
 
-/** A pressed button is a message that is said; it can be pressed once. */
+/** A pressed button is a message that is said; it can be pressed once. What answers a question reads like it. */
 function choose(button) {
   button.closest(".choices").remove();
-  post(button.value);
+  post(button.value, button.value.startsWith("/answer ") ? button.textContent : button.value);
 }
 
 function stop() {

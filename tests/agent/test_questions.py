@@ -34,11 +34,21 @@ class Asking:
         yield DoneEvent()
 
 
+async def told(bot: Rig, count: int) -> list[End]:
+    """Wait for so many ends that say something; an answer to a question has one that says nothing."""
+
+    def spoken() -> list[End]:
+        return [end for end in bot.ends if end.reason != "silent"]
+
+    await bot.until(lambda: len(spoken()) >= count)
+    return spoken()
+
+
 async def asked(bot: Rig, agent: Asking) -> End:
     """Begin a turn; gives its question."""
     agent.desk = bot.loop.questions
     await bot.say("begin")
-    await bot.ended(1)
+    await told(bot, 1)
     return bot.ends[0]
 
 
@@ -61,7 +71,7 @@ async def test_an_answer_is_taken_by_number_by_name_or_as_it_is(
     async with rig(tmp_path, agent.play) as bot:
         question = await asked(bot, agent)
         await bot.say(said)
-        ends = await bot.ended(2)
+        ends = await told(bot, 2)
         lines = await bot.texts()
 
     assert "1. red\n2. blue\n3. green" in question.text
@@ -79,7 +89,7 @@ async def test_a_button_answers(tmp_path: Path) -> None:
     async with rig(tmp_path, agent.play) as bot:
         question = await asked(bot, agent)
         await bot.say(question.buttons[1].value)
-        ends = await bot.ended(2)
+        ends = await told(bot, 2)
 
     assert [button.label for button in question.buttons] == ["red", "blue"]
     assert all(len(button.value.encode()) <= 64 for button in question.buttons)
@@ -91,7 +101,7 @@ async def test_free_text_is_the_answer(tmp_path: Path) -> None:
     async with rig(tmp_path, agent.play) as bot:
         question = await asked(bot, agent)
         await bot.say("  whatever, you choose ")
-        ends = await bot.ended(2)
+        ends = await told(bot, 2)
 
     assert question.buttons == ()
     assert ends[1].text == "you said whatever, you choose"
@@ -101,9 +111,9 @@ async def test_nobody_answers_in_time(tmp_path: Path) -> None:
     agent = Asking(seconds=0.05, options=("red",))
     async with rig(tmp_path, agent.play) as bot:
         question = await asked(bot, agent)
-        ends = await bot.ended(2)
+        ends = await told(bot, 2)
         await bot.say(question.buttons[0].value)
-        late = (await bot.ended(3))[2]
+        late = (await told(bot, 3))[2]
 
     assert ends[1].text == "you said None"
     assert late.text == LATE
@@ -115,10 +125,10 @@ async def test_an_answer_that_is_delivered_twice_counts_once(tmp_path: Path) -> 
         question = await asked(bot, agent)
         pressed = inbound(question.buttons[0].value)
         first, second = await bot.bus.publish(pressed), await bot.bus.publish(pressed)
-        await bot.ended(2)
+        await told(bot, 2)
 
     assert (first, second) == (Receipt.ACCEPTED, Receipt.DUPLICATE)
-    assert len(bot.ends) == 2
+    assert [end.reason for end in bot.ends].count("done") == 2
 
 
 async def test_what_others_say_is_no_answer_and_their_press_is_refused(tmp_path: Path) -> None:
@@ -127,10 +137,10 @@ async def test_what_others_say_is_no_answer_and_their_press_is_refused(tmp_path:
         question = await asked(bot, agent)
         bob = Sender(id="bob", name="Bob")
         await bot.say(question.buttons[0].value, sender=bob)
-        refused = (await bot.ended(2))[1]
+        refused = (await told(bot, 2))[1]
         await bot.say("something else", sender=bob)
         await bot.say("1")
-        ends = await bot.ended(4)
+        ends = await told(bot, 4)
 
     assert refused.text == NOT_YOURS
     assert [end.text for end in ends[2:]] == ["you said red", "else"]
@@ -144,7 +154,7 @@ async def test_only_those_who_may_can_answer_and_talk_goes_on_beside(tmp_path: P
         id_ = question.buttons[0].value.split()[1]
         await bot.say("something else")
         await bot.say(f"/approve {id_} once", sender=Sender(id="boss", name="Boss"))
-        ends = await bot.ended(3)
+        ends = await told(bot, 3)
 
     assert f"`/approve {id_} once|deny`" in question.text
     assert [end.text for end in ends[1:]] == ["you said Allow once", "else"]
@@ -156,7 +166,7 @@ async def test_a_question_can_be_asked_elsewhere(tmp_path: Path) -> None:
     async with rig(tmp_path, agent.play) as bot:
         question = await asked(bot, agent)
         await bot.say("1", "admins")
-        ends = await bot.ended(2)
+        ends = await told(bot, 2)
 
     assert question.address == elsewhere
     assert ends[1].text == "you said yes"
@@ -177,7 +187,7 @@ async def test_many_who_answer_at_once_give_one_answer(tmp_path: Path) -> None:
     async with rig(tmp_path, agent.play) as bot:
         question = await asked(bot, agent)
         await asyncio.gather(*(bot.say(button.value) for button in question.buttons * 3))
-        await bot.ended(7)
+        await told(bot, 7)
 
     assert sum(end.text.startswith("you said") for end in bot.ends) == 1
     assert sum(end.text == LATE for end in bot.ends) == 5
