@@ -353,3 +353,20 @@ async def test_a_hook_can_forbid_a_model_call_and_change_the_files_of_the_prompt
     assert "# RULES.md\nBe brief." in system
     assert len(talk.model.requests) == 1
     assert end.text.startswith("Not today.")
+
+
+async def test_what_a_helper_asks_stands_in_the_talk_of_its_parent(home: Path) -> None:
+    replies = (
+        call("delegate_task", '{"task": "Find out the colour."}'),
+        call("ask_question", '{"question": "Which colour?"}'),
+        say("It is blue."),
+        say("Blue, it says."),
+    )
+    async with talking(home, *replies) as talk:
+        message = await talk.says("Have somebody find out")
+        question = await talk.until(lambda end: "Which colour?" in end.text)
+        await talk.says("blue")
+        end = await talk.until(lambda end: end.run == message.run)
+
+    assert question.session == message.session
+    assert end.text == "Blue, it says."

@@ -22,7 +22,7 @@ from bot.backends.base import (
 from bot.bus import Bus
 from bot.messages import InboundMessage, MessageId, SessionKey, TokenUsage, new_id
 from bot.models.base import PromptMessage
-from bot.tools.base import Tool, ToolContext, ToolFault
+from bot.tools.base import HELPER, Tool, ToolContext, ToolFault
 from bot.tools.declare import declare
 
 MAX_DEPTH: Final = 3
@@ -82,7 +82,7 @@ class Helpers:
 
     def of(self, session: SessionKey) -> Sequence[Helper]:
         """The helpers that work for a session, those of its helpers included."""
-        return [helper for helper in self._working if helper.session.startswith(f"{session}#")]
+        return [helper for helper in self._working if helper.session.startswith(f"{session}{HELPER}")]
 
     async def delegate_task(self, task: str, context: ToolContext) -> str:
         """Give a part of your work to a helper and wait for its result; it knows nothing of this talk.
@@ -111,7 +111,7 @@ class Helpers:
     def _at_work(self, task: str, context: ToolContext) -> Iterator[Helper]:
         helper = Helper(
             parent=context.session,
-            session=SessionKey(f"{context.session}#{new_id()[-12:]}"),
+            session=SessionKey(f"{context.session}{HELPER}{new_id()[-12:]}"),
             task=task,
             depth=context.depth + 1,
         )

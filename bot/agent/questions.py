@@ -83,7 +83,7 @@ class QuestionDesk:
             may_answer=answerers or (lambda message: message.sender.id == asker),
             takes_text=takes_text,
         )
-        session = context.session if address is None else SessionKey(question.address.session())
+        session = context.talk if address is None else SessionKey(question.address.session())
         self._open[question.id] = question
         try:
             async with asyncio.timeout(seconds):

@@ -14,6 +14,7 @@ Arguments: TypeAlias = Mapping[str, Any]  # `Any`: validated by the tool's own m
 Risk: TypeAlias = Literal["read", "write", "exec", "network", "send"]
 
 TOOL_SECONDS = 30.0
+HELPER = "#"  # stands in the session of a helper, behind that of its parent
 
 
 class ToolFault(BotError):
@@ -56,8 +57,13 @@ class ToolContext:
 
     @property
     def session(self) -> SessionKey:
-        """The session that the turn belongs to."""
+        """The session that the turn belongs to; a helper's is its own."""
         return self.message.session
+
+    @property
+    def talk(self) -> SessionKey:
+        """The session that people see: for a helper, that of the turn that it works for."""
+        return SessionKey(self.message.session.partition(HELPER)[0])
 
     @property
     def address(self) -> Address:

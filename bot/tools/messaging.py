@@ -44,7 +44,7 @@ class MessagingTools:
             raise ToolFault(f"A message has 1 to {MAX_TEXT:,} characters.")
         here = context.address
         address = await self._find(to.strip(), context) if to.strip() else here
-        session = context.session if address == here else address.session()
+        session = context.talk if address == here else address.session()
         try:
             await self._speaker.say(address, session, text, in_context=True)
         except StoreError as error:
