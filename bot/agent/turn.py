@@ -9,7 +9,6 @@ import asyncio
 import logging
 import time
 from dataclasses import dataclass
-from itertools import count
 from typing import Protocol, assert_never
 
 from msgspec.structs import replace
@@ -29,10 +28,12 @@ from bot.backends.base import (
     ErrorEvent,
     MessageEvent,
     NoShortening,
+    NoTools,
     RetryEvent,
     ThinkingEvent,
     TokenUsageEvent,
     ToolResultEvent,
+    Tools,
     ToolUseEvent,
     TurnInput,
 )
@@ -212,7 +213,7 @@ class Turn:
         run.enter("model", seconds)
         await self._moments.status(run, "model")
         model = self._router.model(run.session)
-        tools = self._seams.tools.tools_for(run.message, RunLedger(self._ledger, run))
+        tools = self._tools(run, backend)
         turn = TurnInput(
             session=run.session,
             run=run.id,
@@ -227,22 +228,28 @@ class Turn:
             if self._shortening is not None
             else NO_SHORTENING,
         )
-        for number in count(1):
-            outcome = await self._round(run, backend, turn, tally, is_first=number == 1)
-            if outcome.reason != "done" or number >= MAX_ROUNDS:
-                return outcome
-            asked = await self._moments.complete(run, number)
-            if asked is None:
-                return outcome
+        rounds = 1
+        outcome = await self._round(run, backend, turn, tally)
+        while outcome.reason == "done" and rounds < MAX_ROUNDS:
+            if (asked := await self._moments.complete(run, rounds)) is None:
+                break
+            rounds += 1
             turn = _another_round(turn, run.text, asked)
-        raise AssertionError  # count never ends
+            outcome = await self._round(run, backend, turn, tally, goes_on=True)
+        return outcome
+
+    def _tools(self, run: Run, backend: AgentBackend) -> Tools:
+        """The tools of a turn; a small model would spend its whole window on reading of them."""
+        if backend.profile.compact:
+            return NoTools()
+        return self._seams.tools.tools_for(run.message, RunLedger(self._ledger, run))
 
     async def _round(
-        self, run: Run, backend: AgentBackend, turn: TurnInput, tally: Tally, *, is_first: bool
+        self, run: Run, backend: AgentBackend, turn: TurnInput, tally: Tally, *, goes_on: bool = False
     ) -> Outcome:
         """Let the backend come to one end."""
         holds = run.message.trigger is Trigger.HEARTBEAT
-        voice = Voice(run, self._seams.redactor, goes_on=not is_first, holds=holds)
+        voice = Voice(run, self._seams.redactor, goes_on=goes_on, holds=holds)
         outcome: Outcome | None = None
         async for event in backend.run(turn):
             if isinstance(event, MessageEvent):

@@ -105,34 +105,27 @@ class NativeBackend:
         self, turn: TurnInput, draft: Draft, deadline: float, *, may_call: bool
     ) -> AsyncGenerator[AgentEvent, None]:
         """Ask the model once, and pass on what it says."""
-        shortening = turn.shortening
+        shortening, was_refused = turn.shortening, False
         draft.refit(await shortening.fit(draft.messages, tokens=draft.prompt_tokens))
-        try:
-            async with aclosing(self._stream(turn, draft, deadline, may_call=may_call)) as events:
-                async for event in events:
-                    yield event
-        except ContextOverflow:
-            shorter = await shortening.fit(draft.messages, tokens=draft.prompt_tokens, was_refused=True)
-            if shorter == draft.messages:
-                raise
-            draft.refit(shorter)
-            async with aclosing(self._stream(turn, draft, deadline, may_call=may_call)) as events:
-                async for event in events:
-                    yield event
+        while True:
+            request = self._request(turn, draft, deadline, may_call=may_call)
+            request = await turn.oversight.look(request, draft.next_number())
+            try:
+                async with aclosing(self._client.stream(request)) as events:
+                    async for event in events:
+                        if (said := draft.take(event)) is not None:
+                            yield said
+                break
+            except ContextOverflow:
+                shorter = await shortening.fit(draft.messages, tokens=draft.prompt_tokens, was_refused=True)
+                if was_refused or shorter == draft.messages:
+                    raise
+                was_refused = True
+                draft.refit(shorter)
         if (reported := draft.reported) is not None:
             shortening.note(draft.messages, reported)
         if (correction := draft.correction()) is not None:
             yield correction
-
-    async def _stream(
-        self, turn: TurnInput, draft: Draft, deadline: float, *, may_call: bool
-    ) -> AsyncGenerator[AgentEvent, None]:
-        request = self._request(turn, draft, deadline, may_call=may_call)
-        request = await turn.oversight.look(request, draft.next_number())
-        async with aclosing(self._client.stream(request)) as events:
-            async for event in events:
-                if (said := draft.take(event)) is not None:
-                    yield said
 
     async def _carry_out(
         self, turn: TurnInput, calls: tuple[ToolCall, ...], repetition: Repetition

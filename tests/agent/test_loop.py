@@ -12,9 +12,11 @@ from bot.backends.base import (
     DoneEvent,
     ErrorEvent,
     MessageEvent,
+    NoTools,
     RetryEvent,
     ThinkingEvent,
     TokenUsageEvent,
+    Tools,
     TurnInput,
 )
 from bot.bus import Receipt
@@ -30,6 +32,8 @@ from bot.messages import (
     Thinking,
     TokenUsage,
 )
+from bot.models.base import ModelProfile, ToolSchema
+from bot.tools.base import Ledger
 from tests.agent.rig import Gate, inbound, rig
 
 
@@ -306,3 +310,24 @@ async def test_a_message_whose_sender_goes_away_while_it_is_accepted_is_answered
         assert publishing.cancelled()
         assert again is Receipt.DUPLICATE
         assert end.text == "echo: hello "
+
+
+class OneTool(NoTools):
+    """Offers one tool to everybody."""
+
+    schemas = (ToolSchema(name="roll", description="Roll.", parameters=b"{}"),)
+
+    def tools_for(self, message: InboundMessage, ledger: Ledger) -> Tools:
+        return self
+
+
+async def test_a_small_model_is_offered_no_tools(tmp_path: Path) -> None:
+    seams = Seams(tools=OneTool())
+    async with rig(tmp_path, seams=seams) as bot:
+        await bot.say("large")
+        await bot.ended(1)
+        bot.backend.profile = ModelProfile(window=4_096, max_output=512, compact=True)
+        await bot.say("small")
+        await bot.ended(2)
+
+    assert [len(turn.tools.schemas) for turn in bot.backend.turns] == [1, 0]
