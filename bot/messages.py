@@ -128,11 +128,17 @@ class Attachment(Frozen, frozen=True, kw_only=True):
 
 
 class Button(Frozen, frozen=True, kw_only=True):
-    """Something to press under a message; `value` comes back as a button trigger, or `url` opens."""
+    """Something to press under a message; `value` comes back as a button trigger, or `url` opens.
+
+    Attributes:
+        form: A question: pressing opens a form, and what is typed there comes back behind `value`. Channels
+            without forms leave the button out.
+    """
 
     label: str
     value: str = ""
     url: str | None = None
+    form: str | None = None
     style: Literal["primary", "secondary", "danger"] = "secondary"
 
 

@@ -50,6 +50,7 @@ class Capabilities(Frozen, frozen=True, kw_only=True):
         reactions: Messages can be given an emoji.
         max_upload: The largest file, in bytes; 0 where none can be sent.
         max_buttons: How many buttons a message may have.
+        forms: Whether a button can open a form.
         long_code: Characters from which a code block is sent as a file; `None` where it never is.
     """
 
@@ -64,6 +65,7 @@ class Capabilities(Frozen, frozen=True, kw_only=True):
     reactions: bool = False
     max_upload: int = 0
     max_buttons: int = 0
+    forms: bool = False
     long_code: int | None = None
 
 

@@ -133,7 +133,7 @@ class ChatHub:
                     reason=message.reason,
                     text=message.text,
                     reference=reference,
-                    buttons=message.buttons,
+                    buttons=tuple(button for button in message.buttons if button.form is None),
                 )
             case _:
                 assert_never(message)

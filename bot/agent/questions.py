@@ -17,10 +17,13 @@ MAX_OPEN = 1_000
 MAX_OPTIONS = 20
 MAX_LABEL = 60  # characters on a button
 LATE = "That question is not open any more."
+EMPTY = "That is no answer: it has no words."
 NOT_YOURS = "That is for somebody else to answer."
 ANSWER = re.compile(
     r"[/!](?:answer|approve)(?:@\S+)?\s+(?P<id>[0-9a-f]{6})(?:\s+(?P<words>.+))?", re.DOTALL | re.I
 )
+TYPE = "Answer…"  # on a button that opens a form
+OTHER = "Something else…"
 TO_BUTTONS = "\n\n_Press a button, or answer with a number._"
 
 Answerers = Callable[[InboundMessage], bool]
@@ -40,6 +43,7 @@ class _Open:
 
     id: str
     address: Address
+    text: str
     options: tuple[str, ...]
     words: tuple[str, ...]  # by which an option may be named, beside its number and its text
     may_answer: Answerers
@@ -78,6 +82,7 @@ class QuestionDesk:
         question = _Open(
             id=secrets.token_hex(3),
             address=address or context.address,
+            text=text,
             options=options[:MAX_OPTIONS],
             words=words,
             may_answer=answerers or (lambda message: message.sender.id == asker),
@@ -123,6 +128,8 @@ class QuestionDesk:
             raise NotAnswered(LATE)
         if not question.may_answer(message):
             raise NotAnswered(NOT_YOURS)
+        if not text.strip():
+            raise NotAnswered(EMPTY)
         answer = _choose(text, question)
         question.answered.set_result(answer)
         return answer
@@ -154,9 +161,13 @@ def _render(text: str, question: _Open) -> str:
 
 def _buttons(question: _Open) -> tuple[Button, ...]:
     labels = (" ".join(option.split())[:MAX_LABEL] for option in question.options)
-    return tuple(
+    offered = tuple(
         Button(label=label, value=f"/answer {question.id} {number}") for number, label in enumerate(labels, 1)
     )
+    if not question.takes_text:
+        return offered
+    label = OTHER if offered else TYPE
+    return (*offered, Button(label=label, value=f"/answer {question.id}", form=question.text))
 
 
 def _choose(text: str, question: _Open) -> str:

@@ -293,8 +293,10 @@ class Delivery:
         if end.reason == "silent":
             await self._screen.clear(draft)
             return
-        files = CodeFiles.of(end.text, self._adapter.capabilities_in(end.address).long_code)
-        draft.end(files.text, end.buttons)
+        capabilities = self._adapter.capabilities_in(end.address)
+        files = CodeFiles.of(end.text, capabilities.long_code)
+        buttons = (button for button in end.buttons if capabilities.forms or button.form is None)
+        draft.end(files.text, tuple(buttons))
         await self._screen.show(draft)
         await self._screen.clear(draft, beyond=len(draft.pieces()))
         with files.written() as written:

@@ -18,6 +18,7 @@ from channels.markup.slack import measure
 from channels.slack.blocks import MAX_BUTTONS, MAX_SIZE
 from channels.slack.client import Client
 from channels.slack.files import MAX_UPLOAD, Files
+from channels.slack.forms import Forms
 from channels.slack.hearing import Hearing
 from channels.slack.hooks import Hook
 from channels.slack.parse import Identity
@@ -89,6 +90,7 @@ class SlackAdapter:
             threads=self._threads,
             recipients=recipients,
             private=private,
+            forms=Forms(self._client),
             trusts_admins=settings.trust_admins,
         )
         self.routes: Sequence[BaseRoute] = self._hook(_secret(settings.signing_secret))
@@ -111,6 +113,7 @@ class SlackAdapter:
             reactions=True,
             max_upload=MAX_UPLOAD,
             max_buttons=MAX_BUTTONS,
+            forms=True,
             long_code=LONG_CODE,
         )
 

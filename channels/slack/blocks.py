@@ -6,6 +6,7 @@ from typing import Final, TypeAlias
 from bot.messages import Button
 from channels.base import Content
 from channels.markup.slack import guard_pings, render_mrkdwn
+from channels.slack.forms import ACTION, value_of
 
 Block: TypeAlias = dict[str, object]  # Block Kit, as the API takes it
 
@@ -58,13 +59,13 @@ def _button(number: int, button: Button) -> Block:
     label = button.label if len(button.label) <= LABEL else button.label[: LABEL - 1] + "…"
     element: Block = {
         "type": "button",
-        "action_id": f"press{number}",
+        "action_id": f"{'press' if button.form is None else ACTION}{number}",
         "text": {"type": "plain_text", "text": label or "…", "emoji": True},
     }
     if button.url is not None:
         element["url"] = button.url
     elif button.value:
-        element["value"] = button.value
+        element["value"] = button.value if button.form is None else value_of(button)
     if button.style in STYLES:
         element["style"] = STYLES[button.style]
     return element

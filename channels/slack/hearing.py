@@ -11,6 +11,7 @@ import msgspec
 from bot.commands.spec import CommandSpec
 from bot.messages import Role
 from channels.base import Intake
+from channels.slack.forms import Forms, opens_form, parse_form
 from channels.slack.parse import Heard, Identity, Scope, parse_event, read_callback, subject_of
 from channels.slack.people import People
 from channels.slack.pressed import parse_command, parse_press
@@ -41,6 +42,7 @@ class Hearing:
         threads: Threads,
         recipients: Recipients,
         private: Private,
+        forms: Forms,
         trusts_admins: bool,
     ) -> None:
         self._intake = intake
@@ -49,6 +51,7 @@ class Hearing:
         self._threads = threads
         self._recipients = recipients
         self._private = private
+        self._forms = forms
         self._trusts_admins = trusts_admins
         # Events are served side by side; a lock a chat lets those of one chat in as they came.
         self._turns: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
@@ -85,8 +88,13 @@ class Hearing:
             await self._hand_over(parse_event(callback, msgspec.structs.replace(scope, is_joined=joined)))
 
     async def _take_press(self, press: Interaction, me: Identity) -> None:
+        if opens_form(press):
+            await self._forms.open(press)
+            return
         async with self._turn(press.channel.id if press.channel is not None else NOBODY):
-            await self._hand_over(parse_press(press, await self._scope(me, press.user.id)))
+            scope = await self._scope(me, press.user.id)
+            is_form = press.type == "view_submission"
+            await self._hand_over(parse_form(press, scope) if is_form else parse_press(press, scope))
 
     async def _take_command(self, used: SlashCommand, me: Identity) -> None:
         async with self._turn(used.channel_id):

@@ -119,8 +119,28 @@ class Action(Wire, frozen=True, kw_only=True):
     value: str | None = None
 
 
+class Input(Wire, frozen=True, kw_only=True):
+    """What was typed into a field of a form."""
+
+    value: str | None = None
+
+
+class FormState(Wire, frozen=True, kw_only=True):
+    """The fields of a form, by block and action."""
+
+    values: dict[str, dict[str, Input]] = {}
+
+
+class View(Wire, frozen=True, kw_only=True):
+    """A form."""
+
+    id: str
+    private_metadata: str = ""
+    state: FormState = FormState()
+
+
 class Interaction(Wire, frozen=True, kw_only=True):
-    """A `block_actions` payload."""
+    """A `block_actions` or a `view_submission` payload."""
 
     type: str
     user: Person
@@ -128,6 +148,8 @@ class Interaction(Wire, frozen=True, kw_only=True):
     container: Container | None = None
     message: Message | None = None
     actions: tuple[Action, ...] = ()
+    trigger_id: str = ""
+    view: View | None = None
 
 
 class SlashCommand(Wire, frozen=True, kw_only=True):

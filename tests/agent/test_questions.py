@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from bot.agent.questions import LATE, NOT_YOURS, QuestionDesk
+from bot.agent.questions import EMPTY, LATE, NOT_YOURS, OTHER, TYPE, QuestionDesk
 from bot.backends.base import AgentEvent, DoneEvent, MessageEvent, TurnInput
 from bot.bus import Receipt
 from bot.messages import Address, End, InboundMessage, Sender
@@ -91,7 +91,8 @@ async def test_a_button_answers(tmp_path: Path) -> None:
         await bot.say(question.buttons[1].value)
         ends = await told(bot, 2)
 
-    assert [button.label for button in question.buttons] == ["red", "blue"]
+    assert [button.label for button in question.buttons] == ["red", "blue", OTHER]
+    assert question.buttons[2].form == "Which one?"
     assert all(len(button.value.encode()) <= 64 for button in question.buttons)
     assert ends[1].text == "you said blue"
 
@@ -103,7 +104,7 @@ async def test_free_text_is_the_answer(tmp_path: Path) -> None:
         await bot.say("  whatever, you choose ")
         ends = await told(bot, 2)
 
-    assert question.buttons == ()
+    assert [(button.label, button.form) for button in question.buttons] == [(TYPE, "Which one?")]
     assert ends[1].text == "you said whatever, you choose"
 
 
@@ -186,8 +187,19 @@ async def test_many_who_answer_at_once_give_one_answer(tmp_path: Path) -> None:
     agent = Asking(options=("red", "blue"), answerers=lambda message: True)
     async with rig(tmp_path, agent.play) as bot:
         question = await asked(bot, agent)
-        await asyncio.gather(*(bot.say(button.value) for button in question.buttons * 3))
+        await asyncio.gather(*(bot.say(button.value) for button in question.buttons[:2] * 3))
         await told(bot, 7)
 
     assert sum(end.text.startswith("you said") for end in bot.ends) == 1
     assert sum(end.text == LATE for end in bot.ends) == 5
+
+
+async def test_an_answer_without_words_is_refused_and_the_question_stays_open(tmp_path: Path) -> None:
+    agent = Asking()
+    async with rig(tmp_path, agent.play) as bot:
+        question = await asked(bot, agent)
+        await bot.say(question.buttons[0].value)
+        await bot.say("blue")
+        ends = await told(bot, 3)
+
+    assert {end.text for end in ends[1:]} == {EMPTY, "you said blue"}

@@ -297,10 +297,17 @@ class SlackSimulator(Simulator):
             "channel": {"id": post.chat.id, "name": post.chat.name},
             "container": {"type": "message", "message_ts": post.ts, "channel_id": post.chat.id},
             "message": post.as_json(),
-            "trigger_id": uuid.uuid4().hex,
+            "trigger_id": self.api.modals.trigger(user),
             "response_url": self._response_url(post.chat, person),
             "actions": [{**action, "action_ts": self.world.stamp()}],
         }
+        self.push.send(Parcel(kind="interactive", payload=payload))
+
+    async def send_form(self, user: str, text: str) -> None:
+        """Fill in the form that somebody has open, and send it."""
+        person = self.world.person(user)
+        who = {"id": person.id, "username": person.name, "name": person.name, "team_id": TEAM}
+        payload = {**self.api.modals.send(user, text), "user": who, "team": {"id": TEAM}, "api_app_id": APP}
         self.push.send(Parcel(kind="interactive", payload=payload))
 
     async def slash(

@@ -16,6 +16,7 @@ from typing import Any
 from aiohttp import web
 
 from tests.simulators.platform import Budget
+from tests.simulators.slack_forms import Modals
 from tests.simulators.slack_looks import Wrong, check_blocks
 from tests.simulators.slack_lookup import (
     Answer,
@@ -42,6 +43,7 @@ RATES: dict[str, tuple[int, float]] = {
     "reactions.add": (50, 60.0),
     "reactions.remove": (20, 60.0),
     "users.info": (100, 60.0),
+    "views.open": (100, 60.0),
     "files.getUploadURLExternal": (100, 60.0),
     "files.completeUploadExternal": (100, 60.0),
 }
@@ -68,6 +70,7 @@ class Api:
     ) -> None:
         self.world = world
         self.shelf = Shelf(world, base=base, changed=changed)
+        self.modals = Modals()
         self.refused: dict[str, str] = {}  # by method: the error that it always answers
         self._tokens = tokens
         self._budgets = {name: Budget(*rate) for name, rate in RATES.items()} if has_rates else {}
@@ -88,6 +91,7 @@ class Api:
             "chat.startStream": self._start,
             "chat.appendStream": self._append,
             "chat.stopStream": self._stop,
+            "views.open": self.modals.views_open,
             **self.shelf.table(),
         }
 
