@@ -28,8 +28,8 @@ from typing import Generic, NoReturn, TypeAlias
 from pydantic import ValidationError
 from typing_extensions import TypeVar
 
-from bot.api import Extension, Parts
 from bot.errors import BotError
+from bot.extension import Extension, Parts
 from bot.settings.base import Section
 from bot.settings.plugins import PluginsSettings
 

@@ -5,7 +5,7 @@ python examples/own_bot.py
 
 from random import randint
 
-from bot.api import Bot, Context
+from bot import Bot, Context
 from bot.hooks import Change, MessageSending
 
 bot = Bot(name="Dicey")

@@ -8,7 +8,7 @@ greeting = "Good morning"
 
 from pydantic import Field
 
-from bot.api import Context
+from bot import Context
 from bot.hooks import AgentEnded, BeforeAgentStart, Inject, MessageReceived
 from bot.plugins import PluginApi
 from bot.settings import Section

@@ -221,7 +221,7 @@ async def test_what_is_said_while_a_tool_runs_is_taken_up(home: Path) -> None:
     assert silent.reason == "silent"
 
 
-async def test_a_helper_does_a_part_of_the_work(home: Path) -> None:
+async def test_a_subagent_does_a_part_of_the_work(home: Path) -> None:
     replies = (call("delegate_task", '{"task": "Count to three."}'), say("1 2 3"), say("It counted."))
     async with talking(home, *replies) as talk:
         end = await talk.answer("Have somebody count")
@@ -232,7 +232,7 @@ async def test_a_helper_does_a_part_of_the_work(home: Path) -> None:
     assert end.text == "It counted."
 
 
-async def test_kill_stops_a_helper_with_its_parent(home: Path) -> None:
+async def test_kill_stops_a_subagent_with_its_parent(home: Path) -> None:
     gate = asyncio.Event()
     replies = (call("delegate_task", '{"task": "Wait."}'), Reply(tokens=("a", "b"), gate=gate))
     async with talking(home, *replies) as talk:
@@ -246,7 +246,7 @@ async def test_kill_stops_a_helper_with_its_parent(home: Path) -> None:
 
     assert "- Wait." in shown.text
     assert end.reason == "killed"
-    assert "No helpers" in after.text
+    assert "No sub-agents" in after.text
 
 
 async def test_a_hook_can_ask_for_another_round(home: Path) -> None:
@@ -303,7 +303,7 @@ async def test_code_of_ones_own_and_mcp_stand_beside_the_built_in_tools(home: Pa
 async def commands_ready(talk: Talk) -> None:
     """Until the sandbox has been tried, beside the start."""
     async with asyncio.timeout(10):
-        await talk.app.settled.wait()
+        await talk.app.settled()
     assert any(tool.name == "exec" for tool in talk.app.tools), "needs bubblewrap: apt-get install bubblewrap"
 
 
@@ -355,7 +355,7 @@ async def test_a_hook_can_forbid_a_model_call_and_change_the_files_of_the_prompt
     assert end.text.startswith("Not today.")
 
 
-async def test_what_a_helper_asks_stands_in_the_talk_of_its_parent(home: Path) -> None:
+async def test_what_a_subagent_asks_stands_in_the_talk_of_its_parent(home: Path) -> None:
     replies = (
         call("delegate_task", '{"task": "Find out the colour."}'),
         call("ask_question", '{"question": "Which colour?"}'),

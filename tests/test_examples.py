@@ -9,7 +9,7 @@ from types import ModuleType
 
 import pytest
 
-from bot.api import Bot
+from bot import Bot
 from bot.messages import Address, End, InboundMessage, MessageId, Sender, new_id, utc_now
 from tests.simulators.model import ModelServer, call, say
 

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from bot.api import Extension
+from bot.extension import Extension
 from bot.hooks import effects, points
 from bot.hooks.base import Point
 from bot.hooks.document import document

@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 from pydantic import ValidationError
 
-from bot.api import Parts
+from bot.extension import Parts
 from bot.hooks import AgentEnded, BeforeAgentStart, Hooks, MessageReceived, turn_state
 from bot.operations.plugins import list_plugins
 from bot.plugins import FOLDER, Plugin, load_plugins
@@ -25,7 +25,7 @@ from tests.factories import inbound
 EXAMPLE = Path(__file__).parent.parent / "examples" / "own_plugin.py"
 SOON = 0.2  # seconds; for plugins that hang
 HELLO = '''
-from bot.api import command, hook, tool
+from bot import command, hook, tool
 
 __version__ = "1.2"
 
@@ -43,7 +43,7 @@ def setup(api):
     api.hook("message_received", lambda event: None, priority=3)
 '''
 MARKED = '''
-from bot.api import hook
+from bot import hook
 
 @hook("message_received")
 def look(event):

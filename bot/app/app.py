@@ -7,26 +7,21 @@ import time
 from collections.abc import Mapping, Sequence
 from contextlib import AsyncExitStack
 from dataclasses import replace
-from importlib import import_module
 from types import TracebackType
-from typing import Any, Literal, Self
+from typing import Literal, Self
 
 from starlette.routing import BaseRoute
 
-from bot.agent.compaction import Summary
 from bot.agent.control import is_admin, is_operator
-from bot.agent.helpers import Helpers
 from bot.agent.loop import AgentLoop, RunningTurn
-from bot.agent.moments import Moments
 from bot.agent.notebook import Notebook
-from bot.agent.questions import QuestionDesk
 from bot.agent.seams import NoToolSource, Seams
-from bot.agent.shortening import HistoryShortening
 from bot.agent.turn import Turn
 from bot.agent.watchdog import LagGuard
 from bot.alarm import Alarm
-from bot.app.parts import loop_settings, prompt_builder, rules_of, web_settings, workshop_settings
-from bot.backends.base import AgentBackend, Tools
+from bot.app.agency import Agency, Around
+from bot.app.parts import loop_settings, prompt_builder, rules_of, web_settings
+from bot.backends.base import AgentBackend
 from bot.backends.one import OneBackend
 from bot.backends.registry import BackendSetup
 from bot.backends.router import Router
@@ -34,31 +29,22 @@ from bot.bus import LocalBus
 from bot.commands.admin import read_presence
 from bot.commands.builtin import Ports, builtin_commands
 from bot.commands.call import Command
-from bot.commands.compaction import CompactionCommands
 from bot.commands.engine import ChannelState
-from bot.commands.helpers import HelperCommands
 from bot.commands.registry import Commands
-from bot.commands.schedules import ScheduleCommands
 from bot.hooks.points import GatewayStart, GatewayStop, SessionEnd
 from bot.hooks.registry import Hooks
-from bot.messages import Address, Frozen, InboundMessage, RunId, SessionKey, SessionSwitched, StoredMessage
+from bot.messages import Address, Frozen, InboundMessage, RunId, SessionKey, SessionSwitched
 from bot.models.catalogue import ModelCatalogue
 from bot.models.providers import ModelSetup
 from bot.models.transcription import Transcriber
 from bot.plugins import load_plugins
 from bot.running import RunningBot
-from bot.scheduler.heartbeat import Target, open_heartbeat
-from bot.scheduler.planner import Planner
-from bot.scheduler.scheduler import Scheduler
+from bot.scheduler.heartbeat import Target
 from bot.settings import ChannelSettings, Settings
 from bot.tools.base import Tool
-from bot.tools.lazy_network import LazyNetwork
-from bot.tools.recall import RecallTools
-from bot.tools.schedule import ScheduleTools
 from bot.web.health import Readiness
 from bot.web.operate import operator_routes
 from bot.web.server import WebServer
-from bot.workshop import Workshop
 from channels.frames import CommandHint
 from channels.hub import ChatHub
 from channels.intake import Rules
@@ -72,12 +58,10 @@ from memory.journal import JournalEntry
 from memory.store import Store
 from security.access import Access
 from security.audit import AuditLog
-from security.sandbox import find_sandbox
 
 log = logging.getLogger(__name__)
 
 SWITCH_SECONDS = 0.0005  # the store's threads hold up the event loop for no longer (default: 5 ms)
-FINISH_SECONDS = 10.0  # what is begun beside the start gets at the end
 LIVE_CHANNELS = ("web", "terminal")
 
 
@@ -106,7 +90,6 @@ class App:
 
     Attributes:
         restart_asked: Set when an admin wants the process to start again.
-        settled: Set when the sandbox has been tried, a moment after the start.
     """
 
     def __init__(
@@ -136,7 +119,6 @@ class App:
         self.bus = LocalBus()
         self.url: str | None = None
         self.restart_asked = asyncio.Event()
-        self.settled = asyncio.Event()
 
     async def __aenter__(self) -> Self:
         """Start everything.
@@ -166,51 +148,16 @@ class App:
         self.audit = AuditLog(settings.data_dir / "audit", self.store.audit_pointer)
         self._stack.enter_context(LagGuard())
         self._stack.push_async_callback(self.hooks.aclose)
-        router = self._router_in_use = self._router()
+        router = self._router()
         self._stack.push_async_callback(router.aclose)
         changed = await self.store.changed_settings.all()
-        self._bot = self._running_bot()
-        self._notebook = Notebook(
-            self.store.chats, self.store.state("bot", "admins"), is_admin=self._is_admin
-        )
-        self._alarm = await enter(Alarm(self.bus, self.store.outbox, admin_chats=self._notebook.admin_chats))
-        self._prompts = prompt_builder(settings)
-        self._bot.prompts = self._prompts
-        self._rules = rules_of(settings, self.store.choices)
-        self._scheduler = Scheduler(self.store.schedules, self.bus.publish)
-        self._moments = Moments(self.hooks, on_scheduled_end=self._scheduler.note_end)
-        self._planner = Planner(self.store.schedules, zone=settings.timezone, on_change=self._scheduler.wake)
-        self._questions = QuestionDesk()
-        self._workshop = await enter(
-            Workshop(
-                workshop_settings(settings),
-                questions=self._questions,
-                permissions=self.store.state("bot", "approvals"),
-                audit=self.audit,
-                hooks=self.hooks,
-                is_operator=self._is_operator,
-            )
-        )
-        self._helpers = Helpers(router, tools_for=self._tools_of_helper, bus=self.bus)
-        self._shortening = HistoryShortening(
-            settings.compaction,
-            summaries=self.store.summaries,
-            bus=self.bus,
-            moments=self._moments,
-            max_tokens=settings.context_tokens,
-        )
-        self.commands = await self._commands(router)
-        self.hubs = {name: await enter(self._hub(name)) for name in LIVE_CHANNELS}
-        self._bot.named.extend(self.hubs.values())
-        self.platforms = await enter(self._platforms(changed.get("presence")))
-        self._bot.platforms = self.platforms
-        self.loop = self._agent_loop(router)
-        self._bot.loop = self.loop
-        await self._furnish()
+        await self._open_agent(router)
+        await self._open_channels(changed.get("presence"))
+        self._turn = self._make_turn(router)
+        self._bot.loop = self.loop = self._agent_loop()
+        await self._agency.furnish(self.loop.speaker, self._own_tools, self._plugins)
         await enter(self.loop)
-        await enter(self._scheduler)
-        await self._workshop.open_mcp()
-        await self._begin_heartbeat()
+        await enter(self._agency.working(self._heartbeat_target(), self._is_busy))
         self._stack.push_async_callback(self.platforms.stop_hearing)
         self.store.sessions.on_switch = self._tell_of_switch
         self.store.sessions.on_end = self._end_session
@@ -227,14 +174,40 @@ class App:
         self._stack.push_async_callback(self.hooks.fire, GatewayStop())
         await self._look_around(router)
 
+    async def _open_agent(self, router: Router | OneBackend) -> None:
+        """What answers, and the commands that steer it."""
+        settings, enter = self._settings, self._stack.enter_async_context
+        self._bot = self._running_bot()
+        self._notebook = Notebook(
+            self.store.chats, self.store.state("bot", "admins"), is_admin=self._is_admin
+        )
+        self._alarm = await enter(Alarm(self.bus, self.store.outbox, admin_chats=self._notebook.admin_chats))
+        self._bot.prompts = self._prompts = prompt_builder(settings)
+        self._rules = rules_of(settings, self.store.choices)
+        around = Around(
+            store=self.store,
+            bus=self.bus,
+            router=router,
+            hooks=self.hooks,
+            audit=self.audit,
+            is_operator=self._is_operator,
+        )
+        self._agency = await enter(Agency(settings, around))
+        self.commands = await self._commands(router)
+
+    async def _open_channels(self, presence: str | None) -> None:
+        enter = self._stack.enter_async_context
+        self.hubs = {name: await enter(self._hub(name)) for name in LIVE_CHANNELS}
+        self._bot.named.extend(self.hubs.values())
+        self._bot.platforms = self.platforms = await enter(self._platforms(presence))
+
     async def _look_around(self, router: Router | OneBackend) -> None:
         """What can be done once people are served already, and must not hold them up."""
         for file in await self.audit.cut_files():
             log.critical("audit file was cut", extra={"file": file})
         warming = asyncio.create_task(router.warm_up(self._prompts.preamble), name="warm up")
         self._stack.push_async_callback(_cancel, warming)
-        for name, work in (("open sandbox", self._open_sandbox()), ("sweep", self._workshop.sweep())):
-            self._stack.push_async_callback(_finish, asyncio.create_task(work, name=name))
+        self._agency.look_around()
 
     async def drain(self) -> None:
         """Begin no more turns and see the running ones off; what is accepted now waits for the next start."""
@@ -261,57 +234,9 @@ class App:
             live_channels=LIVE_CHANNELS,
         )
 
-    def _tools_of_helper(self, message: InboundMessage, depth: int) -> Tools:
-        return self._workshop.box.tools_for(message, None, depth=depth)
-
-    async def _networks(self) -> tuple[LazyNetwork, LazyNetwork]:
-        """What the agent may reach, and what APIs and the search server are reached through beside it."""
-        settings, enter = self._settings, self._stack.enter_async_context
-        net, urls = settings.network, [api.base_url for api in settings.apis.values()]
-        if settings.search.url is not None:
-            urls.append(settings.search.url)
-
-        def make(urls: Sequence[str]) -> Any:  # `Any`: loaded on first use
-            network = import_module("security.network")
-            allow = (*net.allow, *map(network.host_of, urls))
-            return network.Network(allow=allow, ports=net.ports, use_proxy=net.use_proxy)
-
-        return await enter(LazyNetwork(lambda: make(()))), await enter(LazyNetwork(lambda: make(urls)))
-
-    async def _furnish(self) -> None:
-        """Put the tools into the workshop, once there is somebody who can speak."""
-        web, own = await self._networks()
-        self._workshop.furnish(self.loop.speaker, self.store.chats)
-        self._workshop.furnish_network(web, own)
-        self._workshop.registry.add(RecallTools(self.store.recall).tools())
-        self._workshop.registry.add(ScheduleTools(self._planner).tools())
-        self._workshop.registry.add(self._helpers.tools())
-        self._workshop.registry.add(self._own_tools)
-        self._workshop.add_plugins(self._plugins)
-
-    async def _open_sandbox(self) -> None:
-        settings = self._settings
-        workspace = settings.data_dir / "workspace"
-        sandbox = await find_sandbox(settings.sandbox, workspace=workspace, home=settings.data_dir)
-        await self._workshop.add_commands(sandbox)
-        self.settled.set()
-
-    async def _begin_heartbeat(self) -> None:
-        """Let the bot look at HEARTBEAT.md by itself, where the settings want it."""
-        settings = self._settings
-        heartbeat = open_heartbeat(
-            settings.heartbeat,
-            zone=settings.timezone,
-            workspace=settings.data_dir / "workspace",
-            publish=self.bus.publish,
-            target=Target(
-                settings.heartbeat.target, self.store.chats, admin_chats=self._notebook.admin_chats
-            ),
-            is_busy=self._is_busy,
-            state=self.store.state("bot", "heartbeat"),
-        )
-        if heartbeat is not None:
-            await self._stack.enter_async_context(heartbeat)
+    def _heartbeat_target(self) -> Target:
+        where = self._settings.heartbeat.target
+        return Target(where, self.store.chats, admin_chats=self._notebook.admin_chats)
 
     async def _is_busy(self, address: Address) -> bool:
         session = await self.store.history.resolve(address.session())
@@ -337,10 +262,7 @@ class App:
             chats=store.chats,
             history=self._settings.context_top_k,
         )
-        every = [*builtin_commands(ports), *ScheduleCommands(self._planner).commands()]
-        every += CompactionCommands(store.sessions, store.summaries, self._compact).commands()
-        every += HelperCommands(store.sessions, self._helpers).commands()
-        every += self._own_commands
+        every = [*builtin_commands(ports), *self._agency.commands(), *self._own_commands]
         taken = {word for command in every for word in _names(command)}
         self._plugins = await load_plugins(
             self._settings.plugins, self._settings.data_dir, taken_commands=taken
@@ -350,20 +272,6 @@ class App:
             for hook in plugin.parts.hooks:
                 self.hooks.add(hook)
         return Commands(every, admins=lambda: bot.admins, audit=self.audit)
-
-    async def _compact(
-        self,
-        session: SessionKey,
-        lines: Sequence[StoredMessage],
-        previous: Summary | None,
-        *,
-        keep_tokens: int,
-        focus: str,
-    ) -> Summary | None:
-        """Summarise a session now, for `/compact`."""
-        router = self._router_in_use
-        backend, model = await router.backend(session), router.model(session)
-        return await self._shortening.compact(session, lines, previous, keep_tokens, backend, model, focus)
 
     def _is_operator(self, message: InboundMessage) -> bool:
         return is_operator(message, self._bot.admins)
@@ -399,13 +307,13 @@ class App:
             public_url=self._settings.public_url,
             presence=read_presence(presence) if presence else None,
             on_dead=self._alarm.chat_lost,
-            on_sent=self._moments.sent,
+            on_sent=self._agency.moments.sent,
         )
         return Platforms(accounts, surroundings)
 
-    def _agent_loop(self, router: Router | OneBackend) -> AgentLoop:
+    def _make_turn(self, router: Router | OneBackend) -> Turn:
         settings = self._settings
-        turn = Turn(
+        return Turn(
             journal=self.store.journal,
             ledger=self.store.ledger,
             bus=self.bus,
@@ -415,15 +323,17 @@ class App:
             run_timeout=settings.run_timeout,
             history=settings.context_top_k,
         )
+
+    def _agent_loop(self) -> AgentLoop:
         return AgentLoop(
-            loop_settings(settings, admins=self._bot.admins, live_channels=LIVE_CHANNELS),
+            loop_settings(self._settings, admins=self._bot.admins, live_channels=LIVE_CHANNELS),
             bus=self.bus,
             journal=self.store.journal,
-            turn=turn,
+            turn=self._turn,
             audit=self.audit,
             chats=self._notebook,
             rules=self._rules,
-            questions=self._questions,
+            questions=self._agency.questions,
         )
 
     def _joined_seams(self) -> Seams:
@@ -441,14 +351,14 @@ class App:
             access=seams.access or self._access,
             commands=seams.commands or self.commands,
             media=seams.media or media,
-            tools=self._workshop.box if isinstance(seams.tools, NoToolSource) else seams.tools,
-            moments=self._moments,
-            shortening=self._shortening,
+            tools=self._agency.workshop.box if isinstance(seams.tools, NoToolSource) else seams.tools,
+            moments=self._agency.moments,
+            shortening=self._agency.shortening,
         )
 
     async def _end_session(self, session: SessionKey, reason: Literal["new", "reset", "deleted"]) -> None:
         if reason == "deleted":
-            await self._workshop.forget(session)
+            await self._agency.workshop.forget(session)
         await self.hooks.fire(SessionEnd(session=session, reason=reason))
 
     def _tell_of_switch(self, chat: SessionKey, session: SessionKey) -> None:
@@ -462,7 +372,11 @@ class App:
     @property
     def tools(self) -> tuple[Tool, ...]:
         """All that there are now; those of the sandbox and of MCP servers come a moment after the start."""
-        return self._workshop.registry.tools
+        return self._agency.workshop.registry.tools
+
+    async def settled(self) -> None:
+        """Wait until the sandbox has been tried, a moment after the start."""
+        await self._agency.settled.wait()
 
     def status(self) -> Status:
         """What is going on now."""
@@ -491,14 +405,6 @@ def _names(command: Command) -> set[str]:
     """What may not be the name of another command."""
     spec = command.spec
     return {spec.name, spec.native or spec.name, spec.name.split(" ")[0]}
-
-
-async def _finish(task: asyncio.Task[None]) -> None:
-    """Let work that is soon done come to its end: what it has begun outside closes in order."""
-    await asyncio.wait({task}, timeout=FINISH_SECONDS)
-    task.cancel()
-    if task.done() and not task.cancelled() and (error := task.exception()) is not None:
-        log.error("work of the start failed", exc_info=error, extra={"work": task.get_name()})
 
 
 async def _cancel(task: asyncio.Task[None]) -> None:

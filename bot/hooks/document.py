@@ -11,7 +11,7 @@ A hook handler is a function that is called when something happens in the bot: a
 below, with an event. It may look, or answer with an effect: change, add, stop.
 
 ```python
-from bot.api import Bot
+from bot import Bot
 from bot.hooks import Change, Drop, MessageSending
 
 bot = Bot()

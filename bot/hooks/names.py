@@ -71,7 +71,7 @@ FOREIGN: tuple[Foreign, ...] = (
         OPENCLAW, "before_message_write", "message_sending", "`tool_result_persist` for results of tools"
     ),
     Foreign(
-        OPENCLAW, "subagent_*", "before_tool_call", "helpers are begun by a tool; `call.depth` tells them"
+        OPENCLAW, "subagent_*", "before_tool_call", "sub-agents are begun by a tool; `call.depth` tells them"
     ),
     Foreign(OPENCLAW, "cron_changed", "", "not there: look at the calls of the tool in `after_tool_call`"),
     Foreign(OPENCLAW, "before_install", "", "not there: nothing is installed while the bot runs"),

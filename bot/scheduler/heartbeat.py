@@ -7,7 +7,7 @@ from collections.abc import Awaitable, Callable, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 from types import TracebackType
-from typing import Final, Protocol, Self
+from typing import Final, Protocol, Self, TypeAlias
 
 from bot.agent.silence import ALL_WELL
 from bot.bus import Receipt
@@ -43,6 +43,9 @@ know now. If there is nothing, answer {all_well} and no more.]
 
 _COMMENT = re.compile(r"<!--.*?(?:-->|\Z)", re.DOTALL)
 _NOTHING = re.compile(r"#{1,6}(?:\s.*)?|[-*+](?: \[[ xX]?\])?|-{3,}|")
+
+
+IsBusy: TypeAlias = Callable[[Address], Awaitable[bool]]
 
 
 class State(Protocol):
@@ -90,7 +93,7 @@ class Heartbeat:
         publish: Publish,
         *,
         target: Callable[[], Awaitable[Address | None]],
-        is_busy: Callable[[Address], Awaitable[bool]],
+        is_busy: IsBusy,
         state: State,
         clock: Clock | None = None,
     ) -> None:
@@ -246,7 +249,7 @@ def open_heartbeat(
     workspace: Path,
     publish: Publish,
     target: Target,
-    is_busy: Callable[[Address], Awaitable[bool]],
+    is_busy: IsBusy,
     state: State,
 ) -> Heartbeat | None:
     """Make the heartbeat that the settings ask for; `None` where they want none.

@@ -14,7 +14,7 @@ Arguments: TypeAlias = Mapping[str, Any]  # `Any`: validated by the tool's own m
 Risk: TypeAlias = Literal["read", "write", "exec", "network", "send"]
 
 TOOL_SECONDS = 30.0
-HELPER = "#"  # stands in the session of a helper, behind that of its parent
+SUBAGENT = "#"  # stands in the session of a subagent, behind that of its parent
 
 
 class ToolFault(BotError):
@@ -47,7 +47,7 @@ class ToolContext:
         message: What the turn answers: who asked, where, in which session.
         call_id: The model's id of the call.
         is_admin: The person who asked may steer the bot.
-        depth: 0 for a turn that a person began, one more for each level of helpers.
+        depth: 0 for a turn that a person began, one more for each level of sub-agents.
     """
 
     message: InboundMessage
@@ -57,13 +57,13 @@ class ToolContext:
 
     @property
     def session(self) -> SessionKey:
-        """The session that the turn belongs to; a helper's is its own."""
+        """The session that the turn belongs to; a sub-agent's is its own."""
         return self.message.session
 
     @property
     def talk(self) -> SessionKey:
-        """The session that people see: for a helper, that of the turn that it works for."""
-        return SessionKey(self.message.session.partition(HELPER)[0])
+        """The session that people see: for a subagent, that of the turn that it works for."""
+        return SessionKey(self.message.session.partition(SUBAGENT)[0])
 
     @property
     def address(self) -> Address:

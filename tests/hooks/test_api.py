@@ -7,9 +7,11 @@ from typing import Literal, Optional
 
 import pytest
 
-from bot.api import Bot, Context, Extension, ToolContext, command, declare_command, hook, parts_of, tool
+from bot import Bot, Context, ToolContext, command, hook, tool
 from bot.commands.call import Answer, Call, Command
+from bot.commands.declare import declare_command
 from bot.commands.parsing import Misuse, read_arguments
+from bot.extension import Extension, parts_of
 from bot.hooks import MessageSending
 from bot.messages import Button
 from bot.settings import Settings

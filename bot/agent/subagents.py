@@ -1,4 +1,4 @@
-"""Helpers: agents that an agent sets to work on a part of its task, in sessions of their own."""
+"""Sub-agents: agents that an agent sets to work on a part of its task, in sessions of their own."""
 
 import asyncio
 import time
@@ -22,15 +22,15 @@ from bot.backends.base import (
 from bot.bus import Bus
 from bot.messages import InboundMessage, MessageId, SessionKey, TokenUsage, new_id
 from bot.models.base import PromptMessage
-from bot.tools.base import HELPER, Tool, ToolContext, ToolFault
+from bot.tools.base import SUBAGENT, Tool, ToolContext, ToolFault
 from bot.tools.declare import declare
 
 MAX_DEPTH: Final = 3
-AT_ONCE: Final = 8  # helpers of one parent
+AT_ONCE: Final = 8  # sub-agents of one parent
 SECONDS: Final = 300.0
 MAX_TASK: Final = 20_000  # characters
 INSTRUCTIONS = """\
-You are a helper of an agent that talks to people. Do the task you are given with the tools you have, without
+You are a sub-agent of one that talks to people. Do the task you are given with the tools you have, without
 asking back, and end with a complete result in plain text: it is all that the agent gets to see."""
 
 
@@ -43,8 +43,8 @@ class Router(Protocol):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Helper:
-    """A helper at work.
+class Subagent:
+    """A sub-agent at work.
 
     Attributes:
         parent: The session that has set it to work.
@@ -59,11 +59,11 @@ class Helper:
     began_at: float = field(default_factory=time.monotonic)
 
 
-class Helpers:
-    """Sets helpers to work, each inside the turn that asked for it: what ends the turn ends them.
+class Subagents:
+    """Sets sub-agents to work, each inside the turn that asked for it: what ends the turn ends them.
 
     Args:
-        tools_for: The tools of a helper, for the message it works on and its depth.
+        tools_for: The tools of a sub-agent, for the message it works on and its depth.
     """
 
     def __init__(
@@ -78,72 +78,77 @@ class Helpers:
         self._tools_for = tools_for
         self._bus = bus
         self._seconds = seconds
-        self._working: list[Helper] = []
+        self._working: list[Subagent] = []
 
-    def of(self, session: SessionKey) -> Sequence[Helper]:
-        """The helpers that work for a session, those of its helpers included."""
-        return [helper for helper in self._working if helper.session.startswith(f"{session}{HELPER}")]
+    def of(self, session: SessionKey) -> Sequence[Subagent]:
+        """The sub-agents that work for a session, those of its sub-agents included."""
+        return [subagent for subagent in self._working if subagent.session.startswith(f"{session}{SUBAGENT}")]
 
     async def delegate_task(self, task: str, context: ToolContext) -> str:
-        """Give a part of your work to a helper and wait for its result; it knows nothing of this talk.
+        """Give a part of your work to a sub-agent and wait for its result; it knows nothing of this talk.
 
         Several at once work side by side.
 
         Args:
-            task: All the helper needs to know, and what the result has to contain.
+            task: All the sub-agent needs to know, and what the result has to contain.
         """
         if not task.strip() or len(task) > MAX_TASK:
             raise ToolFault(f"A task has 1 to {MAX_TASK:,} characters.")
         if context.depth >= MAX_DEPTH:
-            raise ToolFault("Helpers of helpers go no deeper: do this yourself.")
-        if sum(helper.parent == context.session for helper in self._working) >= AT_ONCE:
-            raise ToolFault(f"{AT_ONCE} helpers work for you already: wait for their results.")
-        with self._at_work(task, context) as helper:
+            raise ToolFault("Sub-agents of sub-agents go no deeper: do this yourself.")
+        if sum(subagent.parent == context.session for subagent in self._working) >= AT_ONCE:
+            raise ToolFault(f"{AT_ONCE} sub-agents work for you already: wait for their results.")
+        with self._at_work(task, context) as subagent:
             try:
                 async with asyncio.timeout(self._seconds):
-                    return await self._work(helper, context)
+                    return await self._work(subagent, context)
             except TimeoutError:
                 raise ToolFault(
-                    f"The helper was not done within {self._seconds:g} s: give it less."
+                    f"The sub-agent was not done within {self._seconds:g} s: give it less."
                 ) from None
 
     @contextmanager
-    def _at_work(self, task: str, context: ToolContext) -> Iterator[Helper]:
-        helper = Helper(
+    def _at_work(self, task: str, context: ToolContext) -> Iterator[Subagent]:
+        subagent = Subagent(
             parent=context.session,
-            session=SessionKey(f"{context.session}{HELPER}{new_id()[-12:]}"),
+            session=SessionKey(f"{context.session}{SUBAGENT}{new_id()[-12:]}"),
             task=task,
             depth=context.depth + 1,
         )
-        self._working.append(helper)
+        self._working.append(subagent)
         try:
-            yield helper
+            yield subagent
         finally:
-            self._working.remove(helper)
+            self._working.remove(subagent)
 
-    async def _work(self, helper: Helper, context: ToolContext) -> str:
+    async def _work(self, subagent: Subagent, context: ToolContext) -> str:
         id_ = MessageId(new_id())
         message = replace(
-            context.message, id=id_, platform_id=id_, session=helper.session, text=helper.task, attachments=()
+            context.message,
+            id=id_,
+            platform_id=id_,
+            session=subagent.session,
+            text=subagent.task,
+            attachments=(),
         )
         backend = await self._router.backend(context.session)
         prompt = (
             PromptMessage(role="system", content=INSTRUCTIONS),
-            PromptMessage(role="user", content=helper.task),
+            PromptMessage(role="user", content=subagent.task),
         )
         turn = TurnInput(
-            session=helper.session,
+            session=subagent.session,
             run=message.run,
             messages=prompt,
             prompt_tokens=sum(estimate_tokens(part.content) for part in prompt),
             model=self._router.model(context.session),
-            tools=self._tools_for(message, helper.depth),
+            tools=self._tools_for(message, subagent.depth),
             deadline=time.monotonic() + self._seconds,
         )
         return await self._listen(backend, turn, context)
 
     async def _listen(self, backend: AgentBackend, turn: TurnInput, context: ToolContext) -> str:
-        """Let a helper work in silence; gives what it said, or why it failed as a fault."""
+        """Let a sub-agent work in silence; gives what it said, or why it failed as a fault."""
         text = ""
         events: AsyncIterator[object] = backend.run(turn)
         async with aclosing(events) as said:  # type: ignore[type-var]  # backends are generators
@@ -163,11 +168,11 @@ class Helpers:
                             )
                         )
                     case ErrorEvent(content=content):
-                        raise ToolFault(f"The helper failed: {content}")
+                        raise ToolFault(f"The sub-agent failed: {content}")
                     case DoneEvent():
                         break
-        return text.strip() or "(The helper is done and has nothing to say.)"
+        return text.strip() or "(The sub-agent is done and has nothing to say.)"
 
     def tools(self) -> tuple[Tool, ...]:
         """What is registered."""
-        return (declare(self.delegate_task, group="helpers", is_waiting=True),)
+        return (declare(self.delegate_task, group="subagents", is_waiting=True),)

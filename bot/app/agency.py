@@ -1,0 +1,200 @@
+"""What the agent works with beside its model: tools, questions, schedules, sub-agents, summaries."""
+
+import asyncio
+import logging
+from collections.abc import AsyncGenerator, Callable, Iterable, Sequence
+from contextlib import AsyncExitStack, asynccontextmanager
+from dataclasses import dataclass
+from importlib import import_module
+from types import TracebackType
+from typing import Any, Self
+
+from bot.agent.compaction import Summary
+from bot.agent.moments import Moments
+from bot.agent.questions import QuestionDesk
+from bot.agent.shortening import HistoryShortening
+from bot.agent.subagents import Subagents
+from bot.app.parts import workshop_settings
+from bot.backends.base import Tools
+from bot.backends.one import OneBackend
+from bot.backends.router import Router
+from bot.bus import Bus
+from bot.commands.agents import SubagentCommands
+from bot.commands.call import Command
+from bot.commands.compaction import CompactionCommands
+from bot.commands.schedules import ScheduleCommands
+from bot.hooks.registry import Hooks
+from bot.messages import InboundMessage, SessionKey, StoredMessage
+from bot.plugins import Plugin
+from bot.scheduler.heartbeat import IsBusy, Target, open_heartbeat
+from bot.scheduler.planner import Planner
+from bot.scheduler.scheduler import Scheduler
+from bot.settings import Settings
+from bot.tools.base import Speaker, Tool
+from bot.tools.lazy_network import LazyNetwork
+from bot.tools.recall import RecallTools
+from bot.tools.schedule import ScheduleTools
+from bot.workshop import Workshop
+from memory.store import Store
+from security.audit import AuditLog
+from security.sandbox import find_sandbox
+
+log = logging.getLogger(__name__)
+
+FINISH_SECONDS = 10.0  # what is begun beside the start gets at the end
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Around:
+    """What the parts work on."""
+
+    store: Store
+    bus: Bus
+    router: Router | OneBackend
+    hooks: Hooks
+    audit: AuditLog
+    is_operator: Callable[[InboundMessage], bool]
+
+
+class Agency:
+    """Owns those parts from `__aenter__` to `__aexit__`; `working` has them act by themselves.
+
+    Attributes:
+        moments: Asks the hooks for the turns.
+        questions: Where questions wait for their answers.
+        shortening: Keeps prompts within the window.
+        workshop: The tools.
+        settled: Set when the sandbox has been tried, a moment after the start.
+    """
+
+    def __init__(self, settings: Settings, around: Around) -> None:
+        self._settings = settings
+        self._around = around
+        self._stack = AsyncExitStack()
+        store, bus = around.store, around.bus
+        self._scheduler = Scheduler(store.schedules, bus.publish)
+        self._planner = Planner(store.schedules, zone=settings.timezone, on_change=self._scheduler.wake)
+        self._subagents = Subagents(around.router, tools_for=self._tools_of_subagent, bus=bus)
+        self.settled = asyncio.Event()
+        self.questions = QuestionDesk()
+        self.moments = Moments(around.hooks, on_scheduled_end=self._scheduler.note_end)
+        self.shortening = HistoryShortening(
+            settings.compaction,
+            summaries=store.summaries,
+            bus=bus,
+            moments=self.moments,
+            max_tokens=settings.context_tokens,
+        )
+        self.workshop = Workshop(
+            workshop_settings(settings),
+            questions=self.questions,
+            permissions=store.state("bot", "approvals"),
+            audit=around.audit,
+            hooks=around.hooks,
+            is_operator=around.is_operator,
+        )
+
+    async def __aenter__(self) -> Self:
+        await self._stack.enter_async_context(self.workshop)
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        await self._stack.aclose()
+
+    def commands(self) -> Iterable[Command]:
+        """The slash commands of those parts."""
+        store = self._around.store
+        yield from ScheduleCommands(self._planner).commands()
+        yield from CompactionCommands(store.sessions, store.summaries, self._compact).commands()
+        yield from SubagentCommands(store.sessions, self._subagents).commands()
+
+    async def furnish(self, speaker: Speaker, tools: Sequence[Tool], plugins: Iterable[Plugin]) -> None:
+        """Put the tools into the workshop, once there is somebody who can speak."""
+        store, workshop = self._around.store, self.workshop
+        web, own = await self._networks()
+        workshop.furnish(speaker, store.chats)
+        workshop.furnish_network(web, own)
+        workshop.registry.add(RecallTools(store.recall).tools())
+        workshop.registry.add(ScheduleTools(self._planner).tools())
+        workshop.registry.add(self._subagents.tools())
+        workshop.registry.add(tools)
+        workshop.add_plugins(plugins)
+
+    @asynccontextmanager
+    async def working(self, target: Target, is_busy: IsBusy) -> AsyncGenerator[None]:
+        """Fire schedules, keep MCP servers connected, and look at HEARTBEAT.md where the settings want it.
+
+        Args:
+            target: Where a heartbeat speaks.
+        """
+        settings, around = self._settings, self._around
+        heartbeat = open_heartbeat(
+            settings.heartbeat,
+            zone=settings.timezone,
+            workspace=settings.data_dir / "workspace",
+            publish=around.bus.publish,
+            target=target,
+            is_busy=is_busy,
+            state=around.store.state("bot", "heartbeat"),
+        )
+        async with AsyncExitStack() as stack:
+            await stack.enter_async_context(self._scheduler)
+            await self.workshop.open_mcp()
+            if heartbeat is not None:
+                await stack.enter_async_context(heartbeat)
+            yield
+
+    def look_around(self) -> None:
+        """Try the sandbox and clear up, beside the turns that run already."""
+        for name, work in (("open sandbox", self._open_sandbox()), ("sweep", self.workshop.sweep())):
+            self._stack.push_async_callback(_finish, asyncio.create_task(work, name=name))
+
+    async def _open_sandbox(self) -> None:
+        settings = self._settings
+        workspace = settings.data_dir / "workspace"
+        try:
+            sandbox = await find_sandbox(settings.sandbox, workspace=workspace, home=settings.data_dir)
+            await self.workshop.add_commands(sandbox)
+        finally:
+            self.settled.set()
+
+    async def _networks(self) -> tuple[LazyNetwork, LazyNetwork]:
+        """What the agent may reach, and what APIs and the search server are reached through beside it."""
+        settings, enter = self._settings, self._stack.enter_async_context
+        net, urls = settings.network, [api.base_url for api in settings.apis.values()]
+        if settings.search.url is not None:
+            urls.append(settings.search.url)
+
+        def make(urls: Sequence[str]) -> Any:  # `Any`: loaded on first use
+            network = import_module("security.network")
+            allow = (*net.allow, *map(network.host_of, urls))
+            return network.Network(allow=allow, ports=net.ports, use_proxy=net.use_proxy)
+
+        return await enter(LazyNetwork(lambda: make(()))), await enter(LazyNetwork(lambda: make(urls)))
+
+    def _tools_of_subagent(self, message: InboundMessage, depth: int) -> Tools:
+        return self.workshop.box.tools_for(message, None, depth=depth)
+
+    async def _compact(
+        self,
+        session: SessionKey,
+        lines: Sequence[StoredMessage],
+        previous: Summary | None,
+        *,
+        keep_tokens: int,
+        focus: str,
+    ) -> Summary | None:
+        """Summarise a session now, for `/compact`."""
+        router = self._around.router
+        backend, model = await router.backend(session), router.model(session)
+        return await self.shortening.compact(session, lines, previous, keep_tokens, backend, model, focus)
+
+
+async def _finish(task: asyncio.Task[None]) -> None:
+    """Let work that is soon done come to its end: what it has begun outside closes in order."""
+    await asyncio.wait({task}, timeout=FINISH_SECONDS)
+    task.cancel()
+    if task.done() and not task.cancelled() and (error := task.exception()) is not None:
+        log.error("work of the start failed", exc_info=error, extra={"work": task.get_name()})
