@@ -162,6 +162,8 @@ class InboundMessage(Frozen, frozen=True, kw_only=True):
         target: For an edit or a deletion: the `platform_id` of the message that it changes.
         may_be_silent: The bot reads along and was not asked: it may decide that it has nothing to say.
         pressed: The value of the button, where the trigger is a button.
+        directory: The folder that the person works in, where their client says so; relative to the workspace,
+            or absolute.
     """
 
     id: MessageId
@@ -179,6 +181,7 @@ class InboundMessage(Frozen, frozen=True, kw_only=True):
     mentions: tuple[str, ...] = ()
     attachments: tuple[Attachment, ...] = ()
     pressed: str | None = None
+    directory: str | None = None
 
     @property
     def is_direct(self) -> bool:
@@ -332,6 +335,12 @@ class Compaction(SessionEvent, frozen=True, kw_only=True, tag="compaction"):
     phase: Literal["start", "end"]
 
 
+class AgentsMdLoaded(SessionEvent, frozen=True, kw_only=True, tag="agents_md_loaded"):
+    """The AGENTS.md of a project is part of the prompt from now on."""
+
+    path: str
+
+
 class Failure(SessionEvent, frozen=True, kw_only=True, tag="error"):
     """Something went wrong; `reference` finds it in the log."""
 
@@ -397,6 +406,7 @@ SystemEvent: TypeAlias = (
     | Failure
     | Killed
     | LongRunning
+    | AgentsMdLoaded
     | InboxUpdate
     | SessionSwitched
 )

@@ -5,6 +5,7 @@ from collections.abc import Iterable
 from typing import Literal, TypeAlias
 
 from bot.agent.history import estimate_tokens
+from bot.identity_cache import IdentityCache
 from bot.messages import Frozen
 from bot.models.base import PromptMessage, ToolSchema
 
@@ -39,6 +40,13 @@ def estimate_schema(schema: ToolSchema) -> int:
     """Guess the tokens of a tool as it is offered."""
     text = f"{schema.name}{schema.description}{schema.parameters.decode(errors='replace')}"
     return estimate_tokens(text) + FRAME_TOKENS
+
+
+def _sum_schemas(schemas: tuple[ToolSchema, ...]) -> int:
+    return sum(map(estimate_schema, schemas))
+
+
+estimate_schemas = IdentityCache(_sum_schemas)  # a bot has a few offers, each the same tuple in every turn
 
 
 def estimate_picture(width: int = 0, height: int = 0) -> int:
@@ -85,12 +93,10 @@ class Breakdown(Frozen, frozen=True, kw_only=True):
 class Meter:
     """Measures a prompt that grows; one instance a turn, so that each message is measured once."""
 
-    __slots__ = ("_measured", "_schemas", "_schemas_tokens")
+    __slots__ = ("_measured",)
 
     def __init__(self) -> None:
         self._measured: dict[int, tuple[PromptMessage, int]] = {}  # by identity, which the entry keeps alive
-        self._schemas: tuple[ToolSchema, ...] = ()
-        self._schemas_tokens = 0
 
     def measure(
         self,
@@ -115,16 +121,11 @@ class Meter:
         return Breakdown(
             window=window,
             system=round(sums["system"] * factor),
-            tools=round(self._offered(tools) * factor),
+            tools=round(estimate_schemas(tools) * factor),
             user=round(sums["user"] * factor),
             assistant=round(sums["assistant"] * factor),
             tool_results=round(sums["tool"] * factor),
         )
-
-    def _offered(self, tools: tuple[ToolSchema, ...]) -> int:
-        if tools is not self._schemas:
-            self._schemas, self._schemas_tokens = tools, sum(map(estimate_schema, tools))
-        return self._schemas_tokens
 
 
 class Calibration:

@@ -4,7 +4,7 @@ from dataclasses import dataclass, field
 from typing import Protocol
 
 from bot.agent.moments import Moments
-from bot.agent.shortening import HistoryShortening
+from bot.agent.shortening import HistoryShortening, NoHistoryShortening
 from bot.backends.base import NoTools, Tools
 from bot.messages import Button, Frozen, InboundMessage
 from bot.tools.base import Ledger
@@ -110,4 +110,4 @@ class Seams:
     media: MediaSource | None = None
     tools: ToolSource = field(default_factory=NoToolSource)
     moments: Moments = field(default_factory=Moments)
-    shortening: HistoryShortening | None = None
+    shortening: HistoryShortening | NoHistoryShortening = field(default_factory=NoHistoryShortening)

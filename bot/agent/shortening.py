@@ -1,26 +1,26 @@
 """Keeps prompts within the model's window: the history before a turn, the steps in the middle of one."""
 
-import time
-from collections.abc import AsyncGenerator, Sequence
-from contextlib import aclosing
+from collections.abc import Sequence
 from typing import Protocol
 
 from msgspec.structs import replace
 
-from bot.agent.compaction import CompactionFailed, Compactor, Summary
-from bot.agent.estimate import Calibration, estimate_prompt, estimate_schema
+from bot.agent.compaction import Compactor, Summary
+from bot.agent.estimate import Calibration, estimate_prompt, estimate_schemas
 from bot.agent.history import estimate_tokens
 from bot.agent.moments import Moments
 from bot.agent.run import Run
+from bot.agent.sampler import Sampler
 from bot.agent.store import Begun
-from bot.backends.base import AgentBackend, ErrorEvent, MessageEvent, NoTools, Tools, TurnInput
+from bot.backends.base import AgentBackend, NoShortening, Shortening, Tools
 from bot.bus import Bus
-from bot.errors import ContextOverflow
 from bot.messages import Compaction as CompactionEvent
-from bot.messages import RunId, SessionKey, StoredMessage, new_id
+from bot.messages import SessionKey, StoredMessage
 from bot.models.base import ModelProfile, PromptMessage
 from bot.settings.compaction import CompactionSettings
 
+COMPACTION_SECONDS = 300.0
+STAGE_SECONDS = 15.0  # for what is left of the stage it is a part of
 MAX_LINES = 2_000  # of a session that are summarised at once
 LEAST_ROOM = 256  # tokens; below it nothing can be summarised
 LIKELY = 3  # a prompt that is not a third of the room by a rough guess is not measured
@@ -50,7 +50,7 @@ class StepShortening:
         self._compactor = compactor
         self._calibration = calibration
         self._model = model or ""
-        self._tools = sum(map(estimate_schema, tools.schemas))
+        self._tools = estimate_schemas(tools.schemas)
         self._room = room_of(backend.profile) - self._tools
         self._complete = Sampler(backend, session, model)
 
@@ -74,6 +74,20 @@ class StepShortening:
         """See the protocol."""
         if reported * LIKELY > self._room:
             self._calibration.note(self._model, estimate_prompt(messages) + self._tools, reported)
+
+
+class NoHistoryShortening:
+    """Leaves every prompt as it is."""
+
+    async def prepare(self, run: Run, begun: Begun, backend: AgentBackend, model: str | None) -> Begun:
+        """The same."""
+        return begun
+
+    def of_steps(
+        self, backend: AgentBackend, session: SessionKey, model: str | None, tools: Tools
+    ) -> Shortening:
+        """Nothing is shortened."""
+        return NoShortening()
 
 
 class HistoryShortening:
@@ -102,7 +116,7 @@ class HistoryShortening:
 
     def of_steps(
         self, backend: AgentBackend, session: SessionKey, model: str | None, tools: Tools
-    ) -> StepShortening:
+    ) -> Shortening:
         """What shortens the prompt of one turn while it runs."""
         return StepShortening(
             self._compactor, self._calibration, backend=backend, session=session, model=model, tools=tools
@@ -119,6 +133,8 @@ class HistoryShortening:
         is_small = backend.profile.compact or room < LEAST_ROOM
         if not self._settings.enabled or is_small or tokens < self._settings.at * room:
             return begun
+        stage = run.stage
+        run.enter("compaction", COMPACTION_SECONDS)
         self._bus.emit(CompactionEvent(session=run.session, run=run.id, phase="start"))
         await self._moments.compacting(run.session, lines=len(begun.history), tokens=tokens)
         covered = begun.summary.upto if begun.summary is not None else 0
@@ -131,6 +147,7 @@ class HistoryShortening:
         history = tuple(line for line in begun.history if line.number > upto)
         await self._moments.compacted(run.session, summary, lines=len(history))
         self._bus.emit(CompactionEvent(session=run.session, run=run.id, phase="end"))
+        run.enter(stage, STAGE_SECONDS)
         return replace(begun, history=history, summary=summary)
 
     async def compact(
@@ -162,40 +179,6 @@ class HistoryShortening:
             focus=focus,
             on_progress=keep,
         )
-
-
-class Sampler:
-    """Has a session's backend write a text, in silence and without tools."""
-
-    def __init__(self, backend: AgentBackend, session: SessionKey, model: str | None) -> None:
-        self._backend = backend
-        self._session = session
-        self._model = model
-
-    async def __call__(self, messages: Sequence[PromptMessage], max_tokens: int) -> str:
-        """See `bot.agent.compaction.Complete`."""
-        turn = TurnInput(
-            session=SessionKey(f"{self._session}#summary"),
-            run=RunId(new_id()),
-            messages=tuple(messages),
-            prompt_tokens=estimate_prompt(messages),
-            model=self._model,
-            tools=NoTools(),
-            max_output=max_tokens,
-            deadline=time.monotonic() + 600,
-        )
-        text = ""
-        events = self._backend.run(turn)
-        assert isinstance(events, AsyncGenerator)  # as every backend's are
-        async with aclosing(events):
-            async for event in events:
-                if isinstance(event, MessageEvent):
-                    text = event.content if event.replaces else text + event.content
-                elif isinstance(event, ErrorEvent):
-                    if event.is_overflow:
-                        raise ContextOverflow(event.content)
-                    raise CompactionFailed(event.content)
-        return text
 
 
 def room_of(profile: ModelProfile) -> int:

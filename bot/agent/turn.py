@@ -27,7 +27,6 @@ from bot.backends.base import (
     DoneEvent,
     ErrorEvent,
     MessageEvent,
-    NoShortening,
     NoTools,
     RetryEvent,
     ThinkingEvent,
@@ -58,14 +57,12 @@ log = logging.getLogger(__name__)
 
 ADMISSION = ("access", "rate_limit")
 SCANS = ("guardian", "injection")
-COMMAND_SECONDS = 300.0  # /compact asks the model
+COMMAND_SECONDS = 310.0  # beyond what any of them gets
 MEDIA_SECONDS = 180.0
 CHECK_SECONDS = 10.0
 CONTEXT_SECONDS = 15.0
-COMPACTION_SECONDS = 300.0
 STORE_SECONDS = 30.0
 PREVIEW = 200  # characters of a tool's result in an event
-NO_SHORTENING = NoShortening()
 BLOCKED = "Message blocked by safety check."
 
 
@@ -196,9 +193,8 @@ class Turn:
     async def _context(
         self, run: Run, message: InboundMessage, begun: Begun, backend: AgentBackend
     ) -> Prompt:
-        run.enter("context", CONTEXT_SECONDS if self._shortening is None else COMPACTION_SECONDS)
-        if self._shortening is not None:
-            begun = await self._shortening.prepare(run, begun, backend, self._router.model(run.session))
+        run.enter("context", CONTEXT_SECONDS)
+        begun = await self._shortening.prepare(run, begun, backend, self._router.model(run.session))
         injected, override = await self._moments.instructions(message)
         texts = await self._moments.files(run.session, self._prompts.workspace)
         prompt = await self._prompts.build(message, begun, backend.profile, ephemeral=injected, texts=texts)
@@ -224,9 +220,7 @@ class Turn:
             deadline=time.monotonic() + seconds,
             steering=run.steering,
             oversight=self._moments.oversight(run),
-            shortening=self._shortening.of_steps(backend, run.session, model, tools)
-            if self._shortening is not None
-            else NO_SHORTENING,
+            shortening=self._shortening.of_steps(backend, run.session, model, tools),
         )
         rounds = 1
         outcome = await self._round(run, backend, turn, tally)

@@ -7,7 +7,7 @@ from typing import ClassVar, Literal, Protocol, TypeAlias
 import msgspec
 
 from bot.messages import Attachment, Button, Frozen, RunId, SessionKey
-from bot.models.base import ModelProfile, ModelRequest, PromptMessage, ToolCall, ToolSchema
+from bot.models.base import ModelProfile, ModelRequest, Picture, PromptMessage, ToolCall, ToolSchema
 
 
 class Capability(Flag):
@@ -48,6 +48,7 @@ class ToolResultEvent(Frozen, frozen=True, kw_only=True):
 
     Attributes:
         attachments: Files that go out with the answer.
+        pictures: What the model is to look at.
         is_final: The content is the answer: the turn ends with it.
         has_spoken: The tool itself has told the person, in their chat.
         rounds: Later turns in which the model still sees it.
@@ -58,6 +59,7 @@ class ToolResultEvent(Frozen, frozen=True, kw_only=True):
     content: str
     status: Literal["ok", "error"] = "ok"
     attachments: tuple[Attachment, ...] = ()
+    pictures: tuple[Picture, ...] = ()
     is_final: bool = False
     has_spoken: bool = False
     rounds: int = 0

@@ -57,6 +57,8 @@ class Answer(Frozen, frozen=True, kw_only=True):
     target: str | None = None
 
 
+COMMAND_SECONDS = 30.0
+
 Handler: TypeAlias = Callable[[Call], Awaitable[Answer]]
 Admins: TypeAlias = Callable[[], Collection[str]]
 
@@ -68,11 +70,13 @@ class Command:
     Attributes:
         handler: `None` for those that are obeyed elsewhere, ahead of everything (`/kill`).
         is_operators: Only for those who may steer the bot as a whole, not for admins of one platform's group.
+        seconds: What it gets.
     """
 
     spec: CommandSpec
     handler: Handler | None = None
     is_operators: bool = False
+    seconds: float = COMMAND_SECONDS
 
 
 def refuse(text: str) -> Answer:

@@ -12,6 +12,7 @@ from bot.commands.spec import Argument, CommandSpec
 from bot.commands.wording import count
 from bot.messages import SessionKey, StoredMessage
 
+COMPACTION_SECONDS = 300.0  # the model is asked
 MAX_LINES = 5_000  # that are read at once; where there are more, the command can be given again
 KEPT = 4  # lines that stay word for word
 NOTHING = "There is nothing to summarise yet: so far, this session takes {tokens}."
@@ -89,7 +90,7 @@ class CompactionCommands:
             arguments=(what,),
             native="compact",
         )
-        return (Command(spec, self.compact),)
+        return (Command(spec, self.compact, seconds=COMPACTION_SECONDS),)
 
 
 def _tokens(summary: Summary | None, lines: Sequence[StoredMessage]) -> int:

@@ -1,5 +1,6 @@
 """The commands that are registered: found by what a person typed, and carried out."""
 
+import asyncio
 import inspect
 import logging
 import re
@@ -140,7 +141,11 @@ class Commands:
         if command.handler is None:
             return Answer(text=details([spec]))
         try:
-            return await command.handler(self._call(message, given))
+            async with asyncio.timeout(command.seconds):
+                return await command.handler(self._call(message, given))
+        except TimeoutError:
+            log.error("command timed out", extra={"command": spec.name})
+            return refuse(f"That took more than {command.seconds:g} s and was stopped.")
         except BotError as error:
             log.warning("command failed", extra={"command": spec.name, "cause": str(error)})
             return refuse(f"That did not work: {error}")

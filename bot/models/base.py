@@ -21,8 +21,20 @@ class ToolCall(Frozen, frozen=True, kw_only=True, omit_defaults=False):
     type: Literal["function"] = "function"
 
 
+class Picture(Frozen, frozen=True, kw_only=True):
+    """A picture for a model to look at: the bytes of the file, and its size in pixels where it is known."""
+
+    mime: str
+    data: bytes
+    width: int = 0
+    height: int = 0
+
+
 class PromptMessage(Frozen, frozen=True, kw_only=True):
-    """One message of a prompt, encoded to JSON as it stands.
+    """One message of a prompt, encoded to JSON as it stands, unless it has pictures.
+
+    Attributes:
+        pictures: Only in messages of the role `user`.
 
     Source: OpenAI API reference, Chat Completions, `messages`.
     """
@@ -31,6 +43,7 @@ class PromptMessage(Frozen, frozen=True, kw_only=True):
     content: str
     tool_calls: tuple[ToolCall, ...] = ()
     tool_call_id: str | None = None
+    pictures: tuple[Picture, ...] = ()
 
 
 class ToolSchema(Frozen, frozen=True, kw_only=True):
@@ -48,11 +61,13 @@ class ModelProfile(Frozen, frozen=True, kw_only=True):
         window: Tokens of prompt and answer together.
         max_output: The most tokens to ask for in one answer.
         compact: The prompt must be short (a small model on this machine).
+        sees: It takes pictures.
     """
 
     window: int
     max_output: int
     compact: bool = False
+    sees: bool = False
 
 
 class ModelRequest(Frozen, frozen=True, kw_only=True):

@@ -9,6 +9,7 @@ from typing import Literal, TypeAlias
 
 import msgspec
 
+from bot.identity_cache import IdentityCache
 from bot.models.base import ModelRequest, PromptMessage, ToolSchema
 
 
@@ -49,7 +50,7 @@ class ChatBody(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """The body of a request."""
 
     model: str
-    tools: list[Tool] | None = None  # ahead of the messages: what stays the same comes first
+    tools: msgspec.Raw | None = None  # ahead of the messages: what stays the same comes first
     messages: tuple[PromptMessage, ...] = ()
     stream: Literal[True] | None = None
     stream_options: StreamOptions | None = None
@@ -81,9 +82,13 @@ def _body(request: ModelRequest, dialect: Dialect) -> ChatBody:
         stream_options=StreamOptions() if dialect.has_stream_options else None,
         max_completion_tokens=limit if dialect.has_new_limit else None,
         max_tokens=None if dialect.has_new_limit else limit,
-        tools=[_tool(schema) for schema in request.tools] or None,
+        tools=_encode_tools(request.tools) if request.tools else None,
         tool_choice="none" if request.tools and not request.may_call else None,
     )
+
+
+def _encode_all(schemas: tuple[ToolSchema, ...]) -> msgspec.Raw:
+    return msgspec.Raw(_encoder.encode(list(map(_tool, schemas))))
 
 
 def _tool(schema: ToolSchema) -> Tool:
@@ -174,5 +179,6 @@ class ErrorAnswer(msgspec.Struct, frozen=True):
 
 
 _encoder = msgspec.json.Encoder()
+_encode_tools = IdentityCache(_encode_all)  # the same offer is sent with every call of every turn
 decode_chunk = msgspec.json.Decoder(Chunk).decode
 decode_error = msgspec.json.Decoder(ErrorAnswer).decode

@@ -45,7 +45,7 @@ class ToolBox:
             depth: See `ToolContext`.
         """
         return ToolCalls(
-            self._registry.tools_for(message),
+            self._registry.offer_for(message),
             ToolContext(message=message, is_admin=self._is_admin(message), depth=depth),
             results=self._results,
             jobs=self._jobs,

@@ -21,10 +21,11 @@ from bot.backends.base import ToolResultEvent
 from bot.hooks.points import AfterToolCall, ToolResultPersist
 from bot.hooks.registry import Hooks
 from bot.messages import Attachment, Frozen
-from bot.models.base import ToolCall, ToolSchema
+from bot.models.base import ToolCall
 from bot.tools.arguments import parse_arguments, validate_arguments
 from bot.tools.base import Arguments, Denied, Gate, Ledger, Tool, ToolContext, ToolFault, ToolOutput
 from bot.tools.jobs import Countdown, Jobs, Late
+from bot.tools.registry import Offer
 from bot.tools.results import Results
 
 log = logging.getLogger(__name__)
@@ -86,7 +87,7 @@ class ToolCalls:
     """The tools of one turn; fulfils `bot.backends.base.Tools`.
 
     Args:
-        tools: What the model may call, in the order it sees them.
+        offer: What the model may call.
         context: Of the turn; each call gets it with an id of its own.
         jobs: Owns what runs; one for the whole bot.
         ledger: Knows which calls were made, also by an attempt before a restart.
@@ -97,7 +98,7 @@ class ToolCalls:
 
     def __init__(
         self,
-        tools: Sequence[Tool],
+        offer: Offer,
         context: ToolContext,
         *,
         results: Results,
@@ -107,8 +108,8 @@ class ToolCalls:
         gates: Sequence[Gate] = (),
         limits: CallLimits = DEFAULT_LIMITS,
     ) -> None:
-        self.schemas: tuple[ToolSchema, ...] = tuple(tool.schema for tool in tools)
-        self._tools = {tool.name: tool for tool in tools}
+        self.schemas = offer.schemas
+        self._tools = offer.tools
         self._context = context
         self._results = results
         self._jobs = jobs

@@ -1,11 +1,28 @@
 """All tools there are, and who has which of them, where."""
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Self
 
 from bot.messages import Address, InboundMessage, Role
+from bot.models.base import ToolSchema
 from bot.settings.tools import ToolRules, ToolsSettings
 from bot.tools.base import Tool
 from bot.tools.profiles import Policy
+
+
+@dataclass(frozen=True, slots=True)
+class Offer:
+    """The tools of a turn, by name, and as the model sees them."""
+
+    tools: Mapping[str, Tool]
+    schemas: tuple[ToolSchema, ...]
+
+    @classmethod
+    def of(cls, tools: Iterable[Tool]) -> Self:
+        """Offer some tools, in this order."""
+        by_name = {tool.name: tool for tool in tools}
+        return cls(by_name, tuple(tool.schema for tool in by_name.values()))
 
 
 class ToolRegistry:
@@ -22,7 +39,7 @@ class ToolRegistry:
         self._settings = settings
         self._is_admin = is_admin
         self._tools: dict[str, Tool] = {}
-        self._chosen: dict[Policy, tuple[Tool, ...]] = {}  # no more than the settings have combinations
+        self._chosen: dict[Policy, Offer] = {}  # no more than the settings have combinations
         self.add(tools)
 
     @property
@@ -51,14 +68,14 @@ class ToolRegistry:
                 del self._tools[tool.name]
         self._chosen.clear()
 
-    def tools_for(self, message: InboundMessage) -> tuple[Tool, ...]:
-        """What the turn that answers a message has, by name: the same tuple each time, until tools change.
+    def offer_for(self, message: InboundMessage) -> Offer:
+        """What the turn that answers a message has, by name: the same object each time, until tools change.
 
         The order is that of the prompt, whose beginning the provider can keep only where it stays the same.
         """
         policy = self.policy_for(message)
         if (chosen := self._chosen.get(policy)) is None:
-            chosen = self._chosen[policy] = tuple(tool for tool in self.tools if policy.permits(tool))
+            chosen = self._chosen[policy] = Offer.of(tool for tool in self.tools if policy.permits(tool))
         return chosen
 
     def policy_for(self, message: InboundMessage) -> Policy:

@@ -22,6 +22,7 @@ from bot.tools.arguments import parse_arguments
 from bot.tools.base import Arguments, Denied, Gate
 from bot.tools.calls import AT_ONCE, SKIPPED, CallLimits, CallResult, ToolCalls
 from bot.tools.jobs import Countdown, Jobs
+from bot.tools.registry import Offer
 from bot.tools.results import Results
 from tests.factories import inbound
 
@@ -73,7 +74,7 @@ class Rig:
         self, *tools: Tool, gates: tuple[Gate, ...] = (), gate_seconds: float = 5, batch_seconds: float = 60
     ) -> ToolCalls:
         return ToolCalls(
-            tools,
+            Offer.of(tools),
             CONTEXT,
             results=self.results,
             jobs=self.jobs,

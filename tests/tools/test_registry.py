@@ -71,7 +71,7 @@ def registry(settings: ToolsSettings | None = None, tools: tuple[Tool, ...] = TO
 
 def names(settings: ToolsSettings, message: InboundMessage) -> set[str]:
     """What somebody has, somewhere."""
-    return {tool.name for tool in registry(settings).tools_for(message)}
+    return set(registry(settings).offer_for(message).tools)
 
 
 # --- the list
@@ -93,28 +93,29 @@ def test_tools_that_clash_change_nothing() -> None:
 
 
 def test_the_order_is_that_of_the_names_whatever_came_first() -> None:
-    one = registry().tools_for(said(by=BOSS))
-    other = registry(tools=TOOLS[::-1]).tools_for(said(by=BOSS))
+    one = registry().offer_for(said(by=BOSS))
+    other = registry(tools=TOOLS[::-1]).offer_for(said(by=BOSS))
 
-    assert [tool.name for tool in one] == [tool.name for tool in other] == sorted(ALL)
+    assert list(one.tools) == list(other.tools) == sorted(ALL)
+    assert [schema.name for schema in one.schemas] == sorted(ALL)
 
 
 def test_the_tools_of_a_turn_are_the_same_ones_each_time() -> None:
     tools = registry()
 
-    assert tools.tools_for(said()) is tools.tools_for(said(by="bob", at="discord:work:2"))
+    assert tools.offer_for(said()) is tools.offer_for(said(by="bob", at="discord:work:2"))
 
 
 def test_tools_come_and_go_while_the_bot_runs() -> None:
     tools, found = registry(), make("aaa")
 
     tools.add([found])
-    with_it = tools.tools_for(said(by=BOSS))
+    with_it = tools.offer_for(said(by=BOSS))
     tools.remove([found])
     tools.remove([found])
 
-    assert with_it[0] is found
-    assert {tool.name for tool in tools.tools_for(said(by=BOSS))} == ALL
+    assert with_it.tools["aaa"] is found
+    assert set(tools.offer_for(said(by=BOSS)).tools) == ALL
 
 
 def test_a_tool_is_not_removed_for_another_of_its_name() -> None:

@@ -1,0 +1,46 @@
+"""Model calls that belong to no step of a turn: a text is asked for, in silence."""
+
+import time
+from collections.abc import AsyncGenerator, Sequence
+from contextlib import aclosing
+
+from bot.agent.compaction import CompactionFailed
+from bot.agent.estimate import estimate_prompt
+from bot.backends.base import AgentBackend, ErrorEvent, MessageEvent, NoTools, TurnInput
+from bot.errors import ContextOverflow
+from bot.messages import RunId, SessionKey, new_id
+from bot.models.base import PromptMessage
+
+
+class Sampler:
+    """Has a session's backend write a text, in silence and without tools."""
+
+    def __init__(self, backend: AgentBackend, session: SessionKey, model: str | None) -> None:
+        self._backend = backend
+        self._session = session
+        self._model = model
+
+    async def __call__(self, messages: Sequence[PromptMessage], max_tokens: int) -> str:
+        """See `bot.agent.compaction.Complete`."""
+        turn = TurnInput(
+            session=SessionKey(f"{self._session}#summary"),
+            run=RunId(new_id()),
+            messages=tuple(messages),
+            prompt_tokens=estimate_prompt(messages),
+            model=self._model,
+            tools=NoTools(),
+            max_output=max_tokens,
+            deadline=time.monotonic() + 600,
+        )
+        text = ""
+        events = self._backend.run(turn)
+        assert isinstance(events, AsyncGenerator)  # as every backend's are
+        async with aclosing(events):
+            async for event in events:
+                if isinstance(event, MessageEvent):
+                    text = event.content if event.replaces else text + event.content
+                elif isinstance(event, ErrorEvent):
+                    if event.is_overflow:
+                        raise ContextOverflow(event.content)
+                    raise CompactionFailed(event.content)
+        return text
