@@ -3,12 +3,20 @@
 import asyncio
 import inspect
 import os
+import shutil
 from collections.abc import AsyncIterator
 from pathlib import Path
+from typing import Final
 
 import pytest
+from playwright.async_api import Browser, async_playwright
 
 from memory.store import Store
+
+CHROMIUM: Final = (
+    shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
+)
+MISSING: Final = "Chromium is missing: apt-get install chromium (the browser tests drive it)"
 
 
 @pytest.fixture(autouse=True)
@@ -51,3 +59,16 @@ async def store(home: Path) -> AsyncIterator[Store]:
     """An open store that need not survive a power cut."""
     async with Store(home, synchronous="NORMAL") as opened:
         yield opened
+
+
+@pytest.fixture
+async def browser() -> AsyncIterator[Browser]:
+    """A real browser; without one the test is skipped, and fails where tests are the gate."""
+    if CHROMIUM is None and os.environ.get("CI") == "true":
+        pytest.fail(MISSING)
+    if CHROMIUM is None:
+        pytest.skip(MISSING)
+    async with async_playwright() as playwright:
+        launched = await playwright.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
+        yield launched
+        await launched.close()

@@ -14,11 +14,10 @@ from pathlib import Path
 
 import psutil
 import pytest
-from playwright.async_api import Browser, Locator, Page, async_playwright, expect
+from playwright.async_api import Browser, Locator, Page, expect
 
 from bot.operations.simulate import variables
 from bot.settings import load_settings
-from tests.channels.conftest import CHROMIUM, MISSING
 from tests.chaos.driver import Child, spawn
 from tests.simulators.model import ModelServer
 
@@ -68,18 +67,6 @@ async def studio(model: ModelServer) -> AsyncIterator[Studio]:
     finally:
         if started.child.process.returncode is None:
             await started.end(signal.SIGTERM)
-
-
-@pytest.fixture
-async def browser() -> AsyncIterator[Browser]:
-    if CHROMIUM is None and os.environ.get("CI") == "true":
-        pytest.fail(MISSING)
-    if CHROMIUM is None:
-        pytest.skip(MISSING)
-    async with async_playwright() as playwright:
-        launched = await playwright.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
-        yield launched
-        await launched.close()
 
 
 @pytest.fixture

@@ -1,26 +1,28 @@
 """What a session has chosen: what answers it, and how."""
 
 from collections.abc import Mapping
-from typing import Protocol
+from typing import Literal, Protocol, TypeAlias
 
 from msgspec.structs import replace
 
 from bot.agent.queueing import QueueRules, RulesOf
 from bot.messages import Frozen, InboundMessage, SessionKey
 
+Verbosity: TypeAlias = Literal["off", "on", "full"]
+
 
 class Choice(Frozen, frozen=True, kw_only=True):
     """A model and a backend by name, and rules for what waits; `None` leaves it to the settings.
 
     Attributes:
-        is_verbose: Tool calls are shown in the answer.
-        shows_thinking: So is the model's reasoning.
+        verbosity: Whether tool calls are shown, beside the answers.
+        shows_thinking: The model's reasoning is, too.
     """
 
     model: str | None = None
     backend: str | None = None
     queue: QueueRules | None = None
-    is_verbose: bool = False
+    verbosity: Verbosity = "off"
     shows_thinking: bool = False
 
 

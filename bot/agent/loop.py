@@ -129,7 +129,8 @@ class AgentLoop:
             rules=self._rules_of,
             drop=self._drop,
         )
-        self.speaker = self.questions.speaker = Announcer(journal, self._publisher, self._endings)
+        self.speaker = Announcer(journal, self._publisher, self._endings)
+        self.questions.speaker = turn.display.speaker = self.speaker
         self._brake = Brake(
             self._lanes,
             bus=bus,

@@ -3,6 +3,7 @@
 from dataclasses import dataclass, field
 from typing import Protocol
 
+from bot.agent.asides import Display
 from bot.agent.moments import Moments
 from bot.agent.shortening import HistoryShortening, NoHistoryShortening
 from bot.backends.base import NoTools, Tools
@@ -110,4 +111,5 @@ class Seams:
     media: MediaSource | None = None
     tools: ToolSource = field(default_factory=NoToolSource)
     moments: Moments = field(default_factory=Moments)
+    display: Display = field(default_factory=Display)
     shortening: HistoryShortening | NoHistoryShortening = field(default_factory=NoHistoryShortening)

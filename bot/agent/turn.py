@@ -13,6 +13,7 @@ from typing import Protocol, assert_never
 
 from msgspec.structs import replace
 
+from bot.agent.asides import Display
 from bot.agent.history import estimate_tokens
 from bot.agent.moments import Moments
 from bot.agent.prompt import Prompt, PromptBuilder
@@ -115,6 +116,11 @@ class Turn:
     def learner(self) -> Learner | None:
         """Takes what there is to remember of a turn that went well."""
         return self._seams.learner
+
+    @property
+    def display(self) -> Display:
+        """Shows people more of a turn than its answer."""
+        return self._seams.display
 
     @property
     def moments(self) -> Moments:
@@ -245,7 +251,10 @@ class Turn:
         holds = run.message.trigger is Trigger.HEARTBEAT
         voice = Voice(run, self._seams.redactor, goes_on=goes_on, holds=holds)
         outcome: Outcome | None = None
+        asides = self._seams.display.of(run)
         async for event in backend.run(turn):
+            if asides is not None:
+                await asides.note(event)
             if isinstance(event, MessageEvent):
                 await self._moments.grown(run, event.content, replaces=event.replaces)
             outcome = self._take(event, run, voice, tally)

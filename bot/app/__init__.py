@@ -1,7 +1,7 @@
 """Wires everything: the only place of `bot` that knows the channels, the store and the guards."""
 
 from bot.app.app import App, Status
-from bot.app.process import calm_collector, open_store, talk
+from bot.app.process import calm_collector, find_channels, find_sandbox_fault, open_store, talk
 from memory.backup import back_up
 from memory.backup import restore as restore_backup
 from memory.home import read_holder
@@ -13,6 +13,8 @@ __all__ = [
     "Status",
     "back_up",
     "calm_collector",
+    "find_channels",
+    "find_sandbox_fault",
     "open_store",
     "read_holder",
     "restore_backup",

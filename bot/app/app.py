@@ -12,6 +12,7 @@ from typing import Literal, Self
 
 from starlette.routing import BaseRoute
 
+from bot.agent.asides import Display
 from bot.agent.control import is_admin, is_operator
 from bot.agent.loop import AgentLoop, RunningTurn
 from bot.agent.notebook import Notebook
@@ -353,6 +354,7 @@ class App:
             media=seams.media or media,
             tools=self._agency.workshop.box if isinstance(seams.tools, NoToolSource) else seams.tools,
             moments=self._agency.moments,
+            display=Display(self.store.choices, seams.redactor),
             shortening=self._agency.shortening,
         )
 

@@ -5,10 +5,12 @@ from collections.abc import Awaitable, Callable
 from importlib import import_module
 
 from bot.app.app import App
-from bot.errors import StoreError
+from bot.errors import ConfigError, StoreError
 from bot.settings import Settings
+from channels.registry import ADAPTERS, accounts, check_installed
 from memory.home import read_holder
 from memory.store import Store
+from security.sandbox import find_sandbox
 
 
 def calm_collector() -> None:
@@ -27,6 +29,30 @@ def open_store(settings: Settings) -> Store:
     if not settings.data_dir.is_dir():
         raise StoreError(f"{settings.data_dir} does not exist: has the bot run with this BOT_HOME?")
     return Store(settings.data_dir, synchronous=settings.store.synchronous)
+
+
+def find_channels(settings: Settings) -> dict[str, tuple[tuple[str, ...], str | None]]:
+    """The platforms: which accounts of each have credentials, and why it can't be used where it can't."""
+    found: dict[str, list[str]] = {name: [] for name in ADAPTERS}
+    for channel, account, _ in accounts(settings):
+        found[channel].append(account)
+    return {name: (tuple(names), _fault_of(name)) for name, names in found.items()}
+
+
+def _fault_of(channel: str) -> str | None:
+    try:
+        check_installed(channel)
+    except ConfigError as error:
+        return str(error)
+    return None
+
+
+async def find_sandbox_fault(settings: Settings) -> str | None:
+    """Why commands can't be run in a sandbox here; `None` where they can."""
+    workspace = settings.data_dir / "workspace"
+    if not workspace.is_dir():
+        return None
+    return (await find_sandbox(settings.sandbox, workspace=workspace, home=settings.data_dir)).fault
 
 
 async def talk(settings: Settings, *, is_interactive: bool) -> int:

@@ -9,6 +9,7 @@ from bot.commands.access import AccessCommands, AccessRules, Conversing
 from bot.commands.admin import AdminCommands, ChangedSettings, Chats
 from bot.commands.call import Command
 from bot.commands.context import Backends, ContextCommands, Lines, Prompts
+from bot.commands.display import DisplayCommands
 from bot.commands.engine import Engine, Operations
 from bot.commands.models import Catalogue, Choices, ModelCommands
 from bot.commands.queue import QueueCommands
@@ -58,6 +59,7 @@ def builtin_commands(ports: Ports) -> tuple[Command, ...]:
         control_commands,
         ModelCommands(sessions, ports.choices, ports.catalogue, engine).commands,
         QueueCommands(sessions, ports.choices, ports.rules).commands,
+        DisplayCommands(sessions, ports.choices).commands,
         StatusCommands(sessions, ports.choices, ports.usage, engine).commands,
         UsageCommands(sessions, ports.usage).commands,
         ContextCommands(sessions, ports.lines, ports.prompts, ports.backends, history=ports.history).commands,

@@ -4,7 +4,6 @@ import asyncio
 import importlib.util
 import json
 import re
-from dataclasses import dataclass, field
 from pathlib import Path
 
 from pydantic import BaseModel, SecretStr
@@ -14,28 +13,13 @@ from bot.errors import BotError, ModelError, StoreError
 from bot.models.demo import demo_model_path
 from bot.models.probe import list_models
 from bot.operations.ask import ask
+from bot.operations.equipment import show_channels, show_tools
+from bot.operations.report import Report
 from bot.operations.terminal import say
 from bot.settings import Section, Settings, load_settings, variable_name
 
 PASSWORD = re.compile(r"//[^/@\s]+@")  # in an address
 LONG_TURN = 60.0  # seconds after which a running turn is pointed out
-
-
-@dataclass(slots=True)
-class Report:
-    """Lines to print; lacking where something that was asked for can't work."""
-
-    lines: list[str] = field(default_factory=list)
-    is_lacking: bool = False
-
-    def good(self, text: str) -> None:
-        """Add a line that needs nothing done."""
-        self.lines.append(f"  ok       {text}")
-
-    def missing(self, text: str) -> None:
-        """Add a line that tells what to do."""
-        self.lines.append(f"  missing  {text}")
-        self.is_lacking = True
 
 
 def examine(settings: Settings, *, is_probing: bool) -> Report:
@@ -44,7 +28,9 @@ def examine(settings: Settings, *, is_probing: bool) -> Report:
     report.lines.append("Settings in force (secrets are masked)")
     _show_settings(report, settings, "")
     report.lines.append("\nChannels")
-    _show_channels(report, settings)
+    show_channels(report, settings)
+    report.lines.append("\nTools")
+    show_tools(report, settings)
     report.lines.append("\nBackend")
     _show_backend(report, settings, is_probing=is_probing)
     _show_changes(report, settings)
@@ -99,15 +85,6 @@ def _masked(value: object) -> str:
     return "" if value is None else PASSWORD.sub("//********@", str(value))
 
 
-def _show_channels(report: Report, settings: Settings) -> None:
-    report.good("terminal: python -m bot chat")
-    if not settings.web.enabled:
-        report.good("web: off (BOT_WEB__ENABLED=false)")
-        return
-    door = "open to this machine only" if settings.web.token is None else "guarded by BOT_WEB__TOKEN"
-    report.good(f"web: http://{settings.web.host}:{settings.web.port}/chat, {door}")
-
-
 def _show_backend(report: Report, settings: Settings, *, is_probing: bool) -> None:
     if settings.effective_provider == "local":
         _show_local(report, settings)
@@ -149,6 +126,11 @@ def _show_process(report: Report, settings: Settings) -> None:
         report.missing(f"it does not answer: {error}")
         return
     report.good(f"{status['sessions']} sessions busy, {len(status['running'])} turns running")
+    for channel in status["channels"]:
+        if not channel["is_connected"]:
+            report.missing(
+                f"{channel['channel']} ({channel['account']}): {channel.get('cause') or 'connecting'}"
+            )
     for turn in status["running"]:
         if turn["seconds"] >= LONG_TURN:
             report.missing(

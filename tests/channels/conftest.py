@@ -1,13 +1,11 @@
 """A hub with an echo bot behind it, and ways to read from its links."""
 
 import asyncio
-import os
-import shutil
 from collections.abc import AsyncIterator, Callable
-from typing import Final, TypeVar
+from typing import TypeVar
 
 import pytest
-from playwright.async_api import Browser, BrowserContext, async_playwright
+from playwright.async_api import Browser, BrowserContext
 
 from bot.bus import LocalBus
 from channels.frames import Hello, Over, ServerFrame, Welcome
@@ -17,11 +15,6 @@ from tests.channels.echo import EchoBot, MemoryStore
 from tests.channels.site import COMMANDS, Site
 
 Frame = TypeVar("Frame")
-
-CHROMIUM: Final = (
-    shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
-)
-MISSING: Final = "Chromium is missing: apt-get install chromium (the browser tests drive it)"
 
 
 class Reader:
@@ -72,18 +65,6 @@ async def parts() -> AsyncIterator[Parts]:
         EchoBot(bus, store) as bot,
     ):
         yield Parts(bus, store, hub, bot)
-
-
-@pytest.fixture
-async def browser() -> AsyncIterator[Browser]:
-    if CHROMIUM is None and os.environ.get("CI") == "true":
-        pytest.fail(MISSING)
-    if CHROMIUM is None:
-        pytest.skip(MISSING)
-    async with async_playwright() as playwright:
-        browser = await playwright.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
-        yield browser
-        await browser.close()
 
 
 @pytest.fixture
