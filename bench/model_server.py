@@ -2,7 +2,8 @@
 
 `python -m bench.model_server` says its port on standard output and serves until standard input is closed.
 The path says how it answers: `/now/v1` with all tokens at once, `/paced/v1` with the first after 300 ms and
-the others 20 ms apart, `/held/v1` with the first and then silence.
+the others 20 ms apart, `/held/v1` with the first and then silence, `/calling/v1` with three tool calls, and
+after their results like `/now/v1`.
 """
 
 import asyncio
@@ -38,15 +39,30 @@ def _chunk(**rest: object) -> bytes:
     return _piece(json.dumps({**head, "model": "bench", **rest}))
 
 
-def _choice(delta: dict[str, str], finish: str | None = None) -> bytes:
+def _choice(delta: dict[str, object], finish: str | None = None) -> bytes:
     return _chunk(choices=[{"index": 0, "delta": delta, "logprobs": None, "finish_reason": finish}])
 
 
 USAGE = {"prompt_tokens": 200, "completion_tokens": 50, "total_tokens": 250}
-TAIL = _choice({}, "stop") + _chunk(choices=[], usage=USAGE) + _piece("[DONE]") + b"0\r\n\r\n"
+END = _chunk(choices=[], usage=USAGE) + _piece("[DONE]") + b"0\r\n\r\n"
+TAIL = _choice({}, "stop") + END
 PIECES = [_choice({"content": token}) for token in TOKENS]
 PIECES[-1] += TAIL
 AT_ONCE = HEAD + b"".join(PIECES)
+CALLS = [
+    {
+        "index": index,
+        "id": f"call_{index}",
+        "type": "function",
+        "function": {
+            "name": f"look_up_{index:02d}",
+            "arguments": json.dumps({"place": "Lisbon", "day": index}),
+        },
+    }
+    for index in range(3)
+]
+CALLING = HEAD + _choice({"tool_calls": CALLS}) + _choice({}, "tool_calls") + END
+RESULT = b'"role":"tool"'
 
 
 class Wheel:
@@ -103,13 +119,15 @@ class Conversation(asyncio.Protocol):
         length = LENGTH.search(head)
         if length is None or len(body) >= int(length[1]):
             self._buffer = b""
-            self._answer(head)
+            self._answer(head, body)
 
-    def _answer(self, head: bytes) -> None:
+    def _answer(self, head: bytes, body: bytes) -> None:
         if self._transport is None:
             return
         if head.startswith(b"POST /now/"):
             self._transport.write(AT_ONCE)
+        elif head.startswith(b"POST /calling/"):
+            self._transport.write(AT_ONCE if RESULT in body else CALLING)
         elif head.startswith(b"POST /paced/"):
             self._transport.write(HEAD)
             self._sent = 0

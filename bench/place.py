@@ -36,6 +36,11 @@ class Place:
         return f"{self.server}/paced/v1"
 
     @property
+    def calling(self) -> str:
+        """Base URL of the model that calls three tools before it answers."""
+        return f"{self.server}/calling/v1"
+
+    @property
     def held(self) -> str:
         """Base URL of the model that never comes to an end."""
         return f"{self.server}/held/v1"

@@ -2,7 +2,7 @@
 
 import asyncio
 import time
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Literal, Protocol
@@ -15,6 +15,8 @@ from bot.app import App, calm_collector
 from bot.bus import Bus
 from bot.messages import Address, End, InboundMessage, MessageId, RunId, Sender, new_id, utc_now
 from bot.settings import OpenAISettings, Settings, StoreSettings, WebSettings
+from bot.settings.tools import ToolsSettings
+from bot.tools.base import Tool
 
 QUESTION = "What is the weather like in Lisbon this week, and what should I pack?"
 CHANNEL = "web"
@@ -134,9 +136,17 @@ def _message(chat: str, text: str) -> InboundMessage:
 
 @asynccontextmanager
 async def bot(
-    home: Path, base_url: str, *, synchronous: Literal["FULL", "NORMAL"] = "FULL"
+    home: Path,
+    base_url: str,
+    *,
+    synchronous: Literal["FULL", "NORMAL"] = "FULL",
+    tools: Sequence[Tool] = (),
 ) -> AsyncIterator[Bot]:
-    """The bot of `bot/app.py`, without its page, in front of a model server."""
+    """The bot of `bot/app`, without its page, in front of a model server.
+
+    Args:
+        tools: What its model is offered, beside the three that every chat has; without any, what a chat has.
+    """
     settings = Settings(
         home=home,
         model="bench",
@@ -145,8 +155,9 @@ async def bot(
         web=WebSettings(enabled=False),
         max_concurrent_turns=4_000,
         shutdown_grace=0,
+        tools=ToolsSettings(profile="minimal", allow=("look_up_*",)) if tools else ToolsSettings(),
     )
-    async with App(settings, has_web=False) as app, asyncio.TaskGroup() as group:
+    async with App(settings, has_web=False, tools=tools) as app, asyncio.TaskGroup() as group:
         calm_collector()  # as the process of a bot does
         speaker = Bot(app.bus)
         listening = group.create_task(speaker.listen(), name="driver")
@@ -156,6 +167,7 @@ async def bot(
 
 class _Delta(msgspec.Struct):
     content: str = ""
+    tool_calls: list[object] = []
 
 
 class _Choice(msgspec.Struct):
@@ -206,16 +218,24 @@ class Bare:
                 raise
 
     async def _stream(self, exchange: Exchange) -> None:
-        messages = [{"role": "user", "content": QUESTION}]
-        body = msgspec.json.encode({"model": "bench", "stream": True, "messages": messages})
+        messages: list[dict[str, object]] = [{"role": "user", "content": QUESTION}]
         parts: list[str] = []
-        rest = b""
-        async with self._client.post(self._url, data=body) as response:
-            async for data in response.content.iter_any():
-                *events, rest = (rest + data).split(b"\n\n")
-                parts += [text for event in events if (text := _text_of(event))]
-                if parts and not exchange.first.done():
-                    exchange.begin()
+        while not parts:
+            calls: list[object] = []
+            body = msgspec.json.encode({"model": "bench", "stream": True, "messages": messages})
+            rest = b""
+            async with self._client.post(self._url, data=body) as response:
+                async for data in response.content.iter_any():
+                    *events, rest = (rest + data).split(b"\n\n")
+                    for delta in map(_delta_of, events):
+                        parts += [delta.content] if delta.content else ()
+                        calls += delta.tool_calls
+                    if parts and not exchange.first.done():
+                        exchange.begin()
+            messages += [{"role": "assistant", "tool_calls": calls}]
+            messages += [
+                {"role": "tool", "content": text} for text in await asyncio.gather(*map(_look_up, calls))
+            ]
         exchange.end("".join(parts))
 
     async def aclose(self) -> None:
@@ -226,11 +246,15 @@ class Bare:
             await asyncio.wait(self._tasks.values())
 
 
-def _text_of(event: bytes) -> str:
+def _delta_of(event: bytes) -> _Delta:
     if event == b"data: [DONE]":
-        return ""
+        return _Delta()
     choices = _decode(event[6:]).choices
-    return choices[0].delta.content if choices else ""
+    return choices[0].delta if choices else _Delta()
+
+
+async def _look_up(call: object) -> str:
+    return f"Sunny: {call}"
 
 
 @asynccontextmanager

@@ -16,6 +16,7 @@ Measure: TypeAlias = Callable[[Place], Awaitable[list[Result]]]
 
 BENCHMARKS = {
     "turn": "bench.rows.turn",
+    "tools": "bench.rows.tools",
     "saturation": "bench.rows.saturation",
     "sessions": "bench.rows.sessions",
     "token_cost": "bench.rows.token_cost",

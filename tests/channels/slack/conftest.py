@@ -94,7 +94,7 @@ class Bench:
             state=self.memory,
             commands=COMMANDS,
         )
-        adapter = SlackAdapter(setup, ping_interval=0.5, patience=5.0)
+        adapter = SlackAdapter(setup, ping_interval=1.5, patience=6.0)
         self.adapters.append(adapter)
         return adapter
 
