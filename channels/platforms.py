@@ -3,8 +3,9 @@
 import asyncio
 import logging
 from collections.abc import Callable, Iterable, Sequence
-from contextlib import AsyncExitStack
+from contextlib import AbstractAsyncContextManager, AsyncExitStack
 from dataclasses import dataclass
+from importlib import import_module
 from types import TracebackType
 from typing import Final, Protocol, Self
 
@@ -20,9 +21,9 @@ from bot.messages import Address, Frozen
 from bot.settings import ChannelSettings
 from channels.base import ChannelAdapter, Liveness, Setup, State
 from channels.delivery.attention import Attention
-from channels.delivery.delivery import Dead, Delivery, Reports, Sent, note_nothing
 from channels.delivery.outbox import Outbox
 from channels.delivery.pace import Pace
+from channels.delivery.reports import Dead, Reports, Sent, note_nothing
 from channels.intake import Engagement, Intake, Rules
 from channels.keeper import Keeper
 from channels.registry import AdapterFactory, check_installed, load_adapter
@@ -30,6 +31,7 @@ from channels.registry import AdapterFactory, check_installed, load_adapter
 log = logging.getLogger(__name__)
 
 CLOSE_SECONDS: Final = 10.0
+DELIVERY: Final = "channels.delivery.delivery"  # with the Markdown of all platforms: loaded when one is on
 
 
 class Account(Frozen, frozen=True, kw_only=True):
@@ -115,6 +117,7 @@ class Platforms:
             factory = account.factory
             if factory is None:
                 factory = await asyncio.to_thread(load_adapter, account.channel)
+            await asyncio.to_thread(import_module, DELIVERY)
             adapter = factory(self._setup(account, engagement))
         except BotError as error:
             self._fail(key, error)
@@ -165,9 +168,9 @@ class Platforms:
 
     def _delivery(
         self, adapter: ChannelAdapter, settings: ChannelSettings, attention: Attention, pace: Pace
-    ) -> Delivery:
+    ) -> AbstractAsyncContextManager[object]:
         around = self._around
-        return Delivery(
+        delivery: AbstractAsyncContextManager[object] = import_module(DELIVERY).Delivery(
             adapter,
             settings,
             bus=around.bus,
@@ -175,6 +178,7 @@ class Platforms:
             reports=Reports(on_dead=around.on_dead, on_text=attention.text_shown, on_sent=around.on_sent),
             pace=pace,
         )
+        return delivery
 
     def _attention(
         self, adapter: ChannelAdapter, settings: ChannelSettings, engagement: Engagement, pace: Pace

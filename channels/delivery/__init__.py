@@ -1,6 +1,1 @@
-"""Brings answers onto platforms; written once, for all of them."""
-
-from channels.delivery.delivery import Delivery
-from channels.delivery.outbox import Outbox
-
-__all__ = ["Delivery", "Outbox"]
+"""Brings answers onto platforms; written once, for all of them. Loaded when an account is opened."""

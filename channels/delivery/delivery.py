@@ -3,11 +3,10 @@
 import asyncio
 import logging
 import random
-from collections.abc import Awaitable, Callable, Coroutine
-from dataclasses import dataclass
+from collections.abc import Coroutine
 from functools import partial
 from types import TracebackType
-from typing import Self, TypeAlias
+from typing import Self
 
 from msgspec.structs import replace
 
@@ -21,7 +20,8 @@ from channels.delivery.draft import Draft, Layout
 from channels.delivery.files import CodeFiles
 from channels.delivery.outbox import Outbox
 from channels.delivery.pace import Budget, Pace, Sleep
-from channels.delivery.screen import CALL_SECONDS, OnText, Screen
+from channels.delivery.reports import NOBODY, Reports
+from channels.delivery.screen import CALL_SECONDS, Screen
 
 log = logging.getLogger(__name__)
 
@@ -29,31 +29,6 @@ MAX_WAIT = 60.0  # the longest pause between two tries, unless the platform asks
 MAX_TRIES = 10  # then the answer waits in the outbox for the next start
 MAX_IDLE_CHATS = 256  # chats that are remembered for their pace alone, before they are looked through
 HUMAN_DELAY = (0.8, 2.5)  # seconds between two blocks
-
-Dead: TypeAlias = Callable[[Address, str], None]
-Sent: TypeAlias = Callable[[End], Awaitable[None]]
-
-
-async def note_nothing(end: End) -> None:
-    """Nobody wants to know."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Reports:
-    """Who is told of what happens to answers.
-
-    Attributes:
-        on_dead: A chat takes no more messages, for good.
-        on_text: A platform shows something of an answer.
-        on_sent: It has all of it.
-    """
-
-    on_dead: Dead = lambda address, cause: None
-    on_text: OnText = lambda run: None
-    on_sent: Sent = note_nothing
-
-
-NOBODY = Reports()
 
 
 class _Chat:

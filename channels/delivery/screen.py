@@ -9,12 +9,13 @@ from typing import Final, TypeAlias
 
 from bot.agent.store import Posted
 from bot.errors import MarkupRefused, MessageGone, OutcomeUnknown, RateLimited
-from bot.messages import Address, Attachment, Button, Frozen, RunId
+from bot.messages import Address, Attachment, Button, Frozen
 from bot.settings import ChannelSettings
 from channels.base import CallKind, ChannelAdapter, Content
 from channels.delivery.draft import Draft, Part
 from channels.delivery.outbox import Outbox
 from channels.delivery.pace import Pace
+from channels.delivery.reports import OnText
 from channels.markup.splitting import Piece
 
 log = logging.getLogger(__name__)
@@ -23,7 +24,6 @@ CALL_SECONDS: Final = 30.0  # the most that one call to a platform may take
 FIRST_FILE: Final = 1_000  # number of the part that is an answer's first file
 NOT_SENT = "I can not send the file `{name}` here: {cause}."
 
-OnText: TypeAlias = Callable[[RunId], None]
 Wait: TypeAlias = Callable[[Coroutine[None, None, None]], Awaitable[bool]]
 
 

@@ -15,9 +15,10 @@ from bot.errors import MessageGone, OutcomeUnknown
 from bot.messages import Address, Attachment, End, InboundMessage, RunId
 from bot.settings import ChannelSettings
 from channels.base import Capabilities, Content, Liveness, Rate
-from channels.delivery import Delivery, Outbox
-from channels.delivery.delivery import Reports
+from channels.delivery.delivery import Delivery
+from channels.delivery.outbox import Outbox
 from channels.delivery.pace import Pace
+from channels.delivery.reports import Reports
 from memory.store import Store
 from tests.factories import chunk_of, end_of, inbound
 
