@@ -335,6 +335,12 @@ class Compaction(SessionEvent, frozen=True, kw_only=True, tag="compaction"):
     phase: Literal["start", "end"]
 
 
+class TakenUp(SessionEvent, frozen=True, kw_only=True, tag="taken_up"):
+    """A message that waited is answered by the turn that runs: `run` is the message's, `by` the turn's."""
+
+    by: RunId
+
+
 class AgentsMdLoaded(SessionEvent, frozen=True, kw_only=True, tag="agents_md_loaded"):
     """The AGENTS.md of a project is part of the prompt from now on."""
 
@@ -407,6 +413,7 @@ SystemEvent: TypeAlias = (
     | Killed
     | LongRunning
     | AgentsMdLoaded
+    | TakenUp
     | InboxUpdate
     | SessionSwitched
 )

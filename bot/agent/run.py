@@ -18,6 +18,7 @@ from bot.messages import (
     LongRunning,
     RunId,
     SessionKey,
+    TakenUp,
     new_id,
 )
 
@@ -115,6 +116,11 @@ class Run:
                 reply_to=None if message.trigger in BY_ITSELF else message.platform_id,
             )
         )
+
+    def absorb(self, pending: Pending) -> None:
+        """Answer a message that waited along with this one."""
+        self.absorbed.append(pending)
+        self._bus.emit(TakenUp(session=self.session, run=pending.message.run, by=self.id))
 
     def enter(self, stage: str, seconds: float) -> None:
         """Begin a stage that must be over within `seconds`, or the turn ends."""

@@ -67,6 +67,7 @@ const FRAMES = {
   },
   event({ event }) {
     if (event.type === "agent_start" && event.run) transcript.begin(event.run);
+    if (event.type === "taken_up") transcript.takeUp(event.run);
     const status = EVENTS[event.type]?.(event);
     if (status && event.run) transcript.setStatus(event.run, status);
   },

@@ -2,7 +2,7 @@
 
 import { Prose } from "/chat/static/markdown.js";
 
-const STATES = { sending: "Sending", waiting: "Waiting for its turn", failed: "Not sent" };
+const STATES = { sending: "Sending", waiting: "Waiting for its turn", taken: "Taken up", failed: "Not sent" };
 const TODAY = new Intl.DateTimeFormat(undefined, { hour: "2-digit", minute: "2-digit" });
 const EARLIER = new Intl.DateTimeFormat(undefined, {
   day: "numeric", month: "short", hour: "2-digit", minute: "2-digit",
@@ -51,7 +51,7 @@ export class UserRow {
     this.element.append(element("div", "bubble", text), meta);
   }
 
-  /** `state`: sending, waiting, failed, or empty when all is well; `why` explains a failure. */
+  /** `state`: sending, waiting, taken, failed, or empty when all is well; `why` explains a failure. */
   setState(state, why = "") {
     if (this.state === state && !why) return;
     this.state = state;

@@ -112,6 +112,11 @@ export class Transcript {
     return this.#answer(run);
   }
 
+  /** A message that waited is answered by the answer that grows. */
+  takeUp(run) {
+    this.#rows.get(keyOf(run, "user"))?.setState("taken");
+  }
+
   end({ run, reason, text, reference, buttons }) {
     const row = this.begin(run);
     if (reason === "silent") this.#drop(keyOf(run, "assistant"));

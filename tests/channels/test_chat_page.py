@@ -6,7 +6,7 @@ from typing import Final
 import pytest
 from playwright.async_api import BrowserContext, expect
 
-from bot.messages import RunId, SessionKey
+from bot.messages import End, InboundMessage, RunId, SessionKey, TakenUp
 from tests.channels.browsing import Gate, open_page, say
 from tests.channels.echo import Broken, echo
 from tests.channels.site import Site
@@ -33,6 +33,18 @@ HOSTILE: Final = """<script>window.hacked = 1</script>
 <a href="https://evil.example" onclick="window.hacked=16">x</a> <svg onload="window.hacked=17">
 [good](https://ok.example/page) and [mail](mailto:me@ok.example)
 """
+
+
+def silent_end(message: InboundMessage) -> End:
+    return End(
+        run=message.run,
+        session=message.session,
+        address=message.address,
+        attempt=1,
+        seq=1,
+        reason="silent",
+        text="",
+    )
 
 
 async def test_a_message_is_answered(context: BrowserContext, site: Site) -> None:
@@ -77,6 +89,27 @@ async def test_the_stop_button_stops_and_keeps_what_was_said(context: BrowserCon
     await expect(killed).to_contain_text("so far")
     await expect(killed).to_contain_text("Stopped")
     await expect(page.get_by_role("button", name="Stop the answer")).to_be_hidden()
+
+
+async def test_a_message_that_the_running_turn_takes_up_is_shown_so(
+    context: BrowserContext, site: Site
+) -> None:
+    site.bot.reply = gate = Gate("so far", " and more")
+    page = await open_page(context, site)
+    await say(page, "go")
+    await expect(page.locator(".answer")).to_contain_text("so far")
+    await say(page, "and this")
+    second = page.locator(".user").nth(1)
+    await expect(second).to_have_attribute("data-state", "waiting")
+
+    first_run, run = site.store.open
+    site.bot.bus.emit(TakenUp(session=SESSION, run=RunId(run), by=RunId(first_run)))
+    await expect(second).to_contain_text("Taken up")
+
+    site.bot.bus.send(silent_end(site.store.open[run]))
+    await expect(second).to_have_attribute("data-state", "")
+    gate.open()
+    await expect(page.locator(".answer")).to_have_count(1)
 
 
 async def test_code_has_its_language_and_is_copied_as_it_is(context: BrowserContext, site: Site) -> None:
