@@ -7,7 +7,8 @@ BotError
 │   └── Fenced           this attempt has lost the run to another one
 ├── ModelError           a model call failed for good
 │   ├── ModelUnavailable worth another try; `retry_after` seconds where the server gave them
-│   └── ContextOverflow  the prompt does not fit the model's window
+│   ├── ContextOverflow  the prompt does not fit the model's window
+│   └── BudgetSpent      a budget leaves no room for the call, which was not made
 ├── ChannelError         a platform refused or did not answer
 │   ├── RateLimited      it was asked too often, and has done nothing
 │   ├── MarkupRefused    it did not take the formatting
@@ -73,6 +74,10 @@ class ModelUnavailable(ModelError):
 
 class ContextOverflow(ModelError):
     """The prompt is longer than the model's window."""
+
+
+class BudgetSpent(ModelError):
+    """A budget leaves no room for a model call, so it was not made; the text says which, and until when."""
 
 
 class ChannelError(BotError):

@@ -13,6 +13,7 @@ from bot.agent.questions import QuestionDesk
 from bot.hooks.gate import HookGate
 from bot.hooks.registry import Hooks
 from bot.messages import Address, InboundMessage, SessionKey
+from bot.models.picture_files import MAX_PICTURES
 from bot.plugins import Plugin
 from bot.settings.approvals import ApprovalSettings
 from bot.settings.mcp import McpServerSettings
@@ -47,7 +48,7 @@ KEEP_RESULTS = 30 * 86_400.0  # seconds
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WorkshopSettings:
-    """What it takes from the settings; `home` is the data directory."""
+    """What it takes from the settings; `home` is the data directory, `sees`: the model takes pictures."""
 
     home: Path
     tools: ToolsSettings
@@ -56,6 +57,7 @@ class WorkshopSettings:
     search: SearchSettings
     apis: Mapping[str, ApiSettings]
     mcp: Mapping[str, McpServerSettings]
+    sees: bool = True
 
     @property
     def workspace(self) -> Path:
@@ -111,7 +113,11 @@ class Workshop:
             is_admin=is_operator,
             hooks=hooks,
             gates=(gate, approvals),
-            limits=CallLimits(batch=settings.tools.batch_timeout, gate=settings.tools.gate_timeout),
+            limits=CallLimits(
+                batch=settings.tools.batch_timeout,
+                gate=settings.tools.gate_timeout,
+                pictures=MAX_PICTURES if settings.sees else 0,
+            ),
         )
 
     async def __aenter__(self) -> Self:

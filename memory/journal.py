@@ -20,13 +20,12 @@ from bot.messages import (
     utc_now,
 )
 from memory import amendments, bursts, overheard
+from memory.context import read_context
 from memory.database import Database
-from memory.ledger import kept_calls
 from memory.outbox import put_in_outbox
-from memory.rows import LINE, add_line, answer_id, count_line, follow_alias, line_from, user_line
-from memory.summaries import summary_of
+from memory.rows import add_line, answer_id, count_line, follow_alias, user_line
+from memory.usage import add_spent, add_turn
 
-MAX_ROUNDS = 20  # turns for which a tool call can stay in sight
 KEEP_DONE = 30 * 86_400  # seconds that the dedupe key of an answered message is kept
 
 
@@ -78,6 +77,16 @@ class Journal:
         return await self._database.write(
             lambda db: _begin(db, message, attempts=attempts, history=history, in_context=in_context)
         )
+
+    async def upcoming(self, session: SessionKey, *, history: int) -> Begun:
+        """What the next turn of a session would begin with; what was overheard is left for that turn."""
+
+        def job(db: sqlite3.Connection) -> Begun:
+            row = db.execute("SELECT messages, turns FROM sessions WHERE session = ?", (session,)).fetchone()
+            messages, turns = row or (0, 0)
+            return read_context(db, session, before=messages + 1, history=history, turns=turns)
+
+        return await self._database.read(job)
 
     async def merge(self, kept: Pending, burst: Sequence[Pending]) -> None:
         """See the protocol."""
@@ -133,7 +142,8 @@ class Journal:
                 number, _ = count_line(db, end.session, in_context=in_context)
                 add_line(db, end.session, _answer_line(end, number, speaker, in_context=in_context))
             if in_context:
-                _add_turn(db, end, record)
+                add_turn(db, end, record)
+            add_spent(db, record.spent)
             if has_outbox and (_has_something(end) or _is_shown(db, end.run)):
                 put_in_outbox(db, end)
 
@@ -301,22 +311,15 @@ def _begin(
     number, turns = _place_user_line(db, message, is_first=attempts == 0, in_context=in_context)
     if not in_context:
         return Begun(attempt=attempts + 1, turns=turns, history=())
-    summary = summary_of(db, message.session)
-    rows = db.execute(
-        f"SELECT {LINE} FROM messages WHERE session = ? AND number > ? AND number < ? AND in_context = 1"
-        " ORDER BY number DESC LIMIT ?",
-        (message.session, summary.upto if summary is not None else 0, number, history),
-    ).fetchall()
-    lines = tuple(line_from(row) for row in reversed(rows))
     heard = () if message.is_direct else overheard.give(db, message, is_first=number == 1)
-    runs = list(dict.fromkeys(line.run for line in reversed(lines)))[:MAX_ROUNDS]
-    return Begun(
-        attempt=attempts + 1,
+    return read_context(
+        db,
+        message.session,
+        before=number,
+        history=history,
         turns=turns,
-        history=lines,
-        summary=summary,
+        attempt=attempts + 1,
         overheard=heard,
-        kept_calls=kept_calls(db, runs) if runs else (),
     )
 
 
@@ -393,26 +396,4 @@ def _answer_line(end: End, number: int, speaker: str, *, in_context: bool = True
         at=utc_now(),
         reason=end.reason,
         in_context=in_context,
-    )
-
-
-def _add_turn(db: sqlite3.Connection, end: End, record: TurnRecord) -> None:
-    db.execute(
-        "INSERT INTO turns (run, session, state, attempt, model, prompt_tokens, completion_tokens,"
-        " cached_tokens, reference, started_at, first_chunk_at, ended_at)"
-        " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
-        (
-            end.run,
-            end.session,
-            end.reason,
-            end.attempt,
-            record.model,
-            record.prompt_tokens,
-            record.completion_tokens,
-            record.cached_tokens,
-            end.reference,
-            record.started_at,
-            record.first_chunk_at,
-            record.ended_at,
-        ),
     )

@@ -20,6 +20,10 @@ BESIDE = {  # what has to be set too, for the edge of a setting to make sense
         f"BOT_{name}__BLOCK_MAX": {f"BOT_{name}__BLOCK_MIN": "50"}
         for name in ("TELEGRAM", "DISCORD", "SLACK", "FEISHU")
     },
+    **{
+        f"BOT_BUDGETS__{name}__COST": {"BOT_PRICES": '{"*": {"input": 1, "output": 2}}'}
+        for name in ("PERSON", "SESSION", "CHANNEL", "ALL")
+    },
 }
 
 

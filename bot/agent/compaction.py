@@ -15,7 +15,14 @@ from datetime import datetime
 from typing import NamedTuple, TypeAlias
 
 from bot.agent.estimate import FRAME_TOKENS, Calibration, estimate_prompt
-from bot.agent.folding import Messages, clip, cut_middle, cut_results, split_for_folding
+from bot.agent.folding import (
+    Messages,
+    clip,
+    cut_middle,
+    cut_results,
+    drop_older_pictures,
+    split_for_folding,
+)
 from bot.agent.history import estimate_tokens, sanitise
 from bot.errors import ContextOverflow, ModelError
 from bot.messages import Frozen, StoredMessage, utc_now
@@ -181,6 +188,9 @@ class Compactor:
         """
         tokens = estimate_prompt(messages)
         room = self._room(tokens, counted, max_tokens, model)
+        lighter = drop_older_pictures(messages, room.full - 1)
+        if estimate_prompt(lighter) < room.full <= tokens:
+            return lighter
         head, _, _ = split_for_folding(messages, 0)
         space = room.target - estimate_prompt(head) - FRAME_SIZE
         limit = max(MIN_SUMMARY, min(self._settings.summary_tokens, space // 4))

@@ -4,10 +4,13 @@ import asyncio
 import codecs
 import logging
 import os
-from collections.abc import Sequence
+import time
+from collections.abc import Callable, Hashable, Sequence
 from pathlib import Path, PurePosixPath
+from typing import Generic, TypeVar
 
-from bot.messages import Frozen
+from bot.hooks.points import BeforeToolCall
+from bot.messages import AgentsMdLoaded, Frozen, InboundMessage, SessionKey
 from bot.tools.base import ToolFault
 from bot.tools.workspace import Entry, Jail, Missing
 
@@ -18,6 +21,12 @@ HEADER = "# Project AGENTS.md Constraints"
 MAX_BYTES = 32_768
 MAX_LEVELS = 20
 MAX_KEPT = 64  # texts
+MAX_SESSIONS = 1_000
+FRESH = 1.0  # seconds in which the disk is not asked again
+FILE_TOOLS = frozenset({"read", "write", "edit"})
+
+K = TypeVar("K", bound=Hashable)
+V = TypeVar("V")
 
 
 class Found(Frozen, frozen=True, kw_only=True):
@@ -30,6 +39,33 @@ class Found(Frozen, frozen=True, kw_only=True):
     def rendered(self) -> str:
         """The section for the prompt."""
         return f"{HEADER}\n{self.text}"
+
+
+class Seen(Frozen, frozen=True, kw_only=True):
+    """What was found for a folder, its section, and until when nobody looks again, on the clock."""
+
+    found: Found | None
+    text: str
+    until: float
+
+
+class Newest(Generic[K, V]):
+    """Keeps the values that were put in last, and forgets the others."""
+
+    def __init__(self, most: int) -> None:
+        self._most = most
+        self._kept: dict[K, V] = {}
+
+    def get(self, key: K) -> V | None:
+        """The value of a key, where it is still known."""
+        return self._kept.get(key)
+
+    def put(self, key: K, value: V) -> None:
+        """Keep a value, in place of the one that the key had."""
+        self._kept.pop(key, None)
+        while len(self._kept) >= self._most:
+            del self._kept[next(iter(self._kept))]
+        self._kept[key] = value
 
 
 class AgentsFile:
@@ -81,6 +117,89 @@ class AgentsFile:
                 self._kept.clear()
             self._kept[key] = found
         return found if found.text else None
+
+
+class Directories:
+    """Knows in which folder the tools of each session were last at work, of the sessions that worked last."""
+
+    def __init__(self, most: int = MAX_SESSIONS) -> None:
+        self._folders: Newest[SessionKey, Path] = Newest(most)
+
+    def note(self, session: SessionKey, path: str) -> None:
+        """A file was named, by a path from the workspace or an absolute one."""
+        self._folders.put(session, Path(path).parent)
+
+    def of(self, session: SessionKey) -> Path | None:
+        """The folder of the last file; `None` where there was none."""
+        return self._folders.get(session)
+
+    def watch(self, event: BeforeToolCall) -> None:
+        """Note the file of a call, as a handler; what a sub-agent does counts for the talk it works for."""
+        path = event.arguments.get("path")
+        if event.tool.name in FILE_TOOLS and isinstance(path, str):
+            self.note(event.call.talk, path)
+
+
+class Constraints:
+    """Gives each turn what the AGENTS.md of its folder says, and tells of each version once a session.
+
+    Args:
+        own: The file whose text is in every prompt anyway.
+        emit: Told of a file that is part of a session's prompts from now on.
+    """
+
+    def __init__(
+        self,
+        files: AgentsFile,
+        directories: Directories,
+        *,
+        own: Path,
+        emit: Callable[[AgentsMdLoaded], None],
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self._files = files
+        self._directories = directories
+        self._own = Path(os.path.realpath(own.parent), own.name)
+        self._emit = emit
+        self._clock = clock
+        self._seen: Newest[Path, Seen] = Newest(MAX_KEPT)
+        self._told: Newest[tuple[SessionKey, Path, int], bool] = Newest(MAX_SESSIONS)
+
+    async def section(self, message: InboundMessage, *, is_preview: bool = False) -> str:
+        """The section for the prompt, the same object as long as nothing changes; empty where none holds.
+
+        Args:
+            is_preview: Nobody is told: no model will see it yet.
+        """
+        named = message.directory
+        directory = self._directories.of(message.session) if named is None else Path(named)
+        if directory is None:
+            return ""
+        seen = await self._look(directory)
+        if seen.found is not None and not is_preview:
+            self._tell(message, seen.found)
+        return seen.text
+
+    async def _look(self, directory: Path) -> Seen:
+        seen = self._seen.get(directory)
+        if seen is not None and self._clock() < seen.until:
+            return seen
+        found = await self._files.find(directory)
+        if found is not None and found.path == self._own:
+            found = None
+        if seen is not None and seen.found is found:
+            text = seen.text
+        else:
+            text = found.rendered if found is not None else ""
+        seen = Seen(found=found, text=text, until=self._clock() + FRESH)
+        self._seen.put(directory, seen)
+        return seen
+
+    def _tell(self, message: InboundMessage, found: Found) -> None:
+        version = (message.session, found.path, hash(found.text))
+        if self._told.get(version) is None:
+            self._told.put(version, True)
+            self._emit(AgentsMdLoaded(session=message.session, run=message.run, path=str(found.path)))
 
 
 def _depth(path: Path) -> int:

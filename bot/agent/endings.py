@@ -9,7 +9,7 @@ from bot.agent.moments import Moments
 from bot.agent.publishing import Publisher, end_of, silent_end
 from bot.agent.run import Outcome, Run
 from bot.agent.seams import Learner
-from bot.agent.store import Journal, Pending, TurnRecord
+from bot.agent.store import Journal, Pending, Spent, TurnRecord
 from bot.agent.turn import Tally
 from bot.bus import Bus
 from bot.errors import Fenced, StoreError
@@ -55,24 +55,28 @@ class Endings:
         return end.address.channel not in self._live_channels
 
     async def close(self, run: Run, outcome: Outcome, tally: Tally) -> None:
-        """Commit the outcome of an attempt, and publish it.
+        """Commit the outcome of an attempt with what it has used, and publish it.
 
         Raises:
             Fenced: The run goes on under another attempt.
             StoreError: It could not be saved.
         """
+        bill = tally.bill
+        if bill is None:
+            await self._close(run, outcome, _record(run, ()))
+            return
+        record = _record(run, bill.close())
+        try:
+            await self._close(run, outcome, record)
+            if outcome.is_requeued:
+                await bill.write()
+        finally:
+            bill.release()
+
+    async def _close(self, run: Run, outcome: Outcome, record: TurnRecord) -> None:
         if outcome.is_requeued:
             await self._journal.requeue(run.id, run.attempt)
             return
-        record = TurnRecord(
-            started_at=run.started_at,
-            ended_at=time.time(),
-            first_chunk_at=run.first_chunk_at,
-            model=tally.model,
-            prompt_tokens=tally.prompt,
-            completion_tokens=tally.completion,
-            cached_tokens=tally.cached,
-        )
         end = end_of(run.message, run.attempt, outcome, seq=run.seq + 1)
         try:
             await self._commit(end, record, in_context=outcome.in_context, absorbed=run.absorbed)
@@ -174,3 +178,18 @@ class Endings:
     def refuse(self, message: InboundMessage, text: str) -> None:
         """Answer a message that is not accepted; nothing of it is kept."""
         self._bus.send(end_of(message, 1, Outcome(reason="error", text=text), seq=1))
+
+
+def _record(run: Run, spent: tuple[Spent, ...]) -> TurnRecord:
+    """The figures of a turn; its model is the one that has done most."""
+    most = max(spent, key=lambda line: line.prompt + line.completion, default=None)
+    return TurnRecord(
+        started_at=run.started_at,
+        ended_at=time.time(),
+        first_chunk_at=run.first_chunk_at,
+        model=most.model if most is not None else None,
+        prompt_tokens=sum(line.prompt for line in spent),
+        completion_tokens=sum(line.completion for line in spent),
+        cached_tokens=sum(line.cached for line in spent),
+        spent=spent,
+    )

@@ -24,8 +24,10 @@ MAX_MODELS = 1_000
 
 
 def estimate_message(message: PromptMessage) -> int:
-    """Guess the tokens of one message, its tool calls included."""
+    """Guess the tokens of one message, its tool calls and pictures included."""
     tokens = estimate_tokens(message.content) + FRAME_TOKENS
+    for picture in message.pictures:
+        tokens += estimate_picture(picture.width, picture.height)
     for call in message.tool_calls:
         tokens += estimate_tokens(call.function.name + call.function.arguments) + FRAME_TOKENS
     return tokens

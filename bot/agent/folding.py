@@ -9,6 +9,7 @@ from msgspec.structs import replace
 from bot.agent.estimate import FRAME_TOKENS, estimate_message, estimate_prompt
 from bot.agent.history import CHARS_PER_TOKEN, estimate_tokens, sanitise
 from bot.models.base import PromptMessage
+from bot.models.pictures import NO_ROOM, is_of_results, left_out
 
 Messages: TypeAlias = tuple[PromptMessage, ...]
 
@@ -47,10 +48,10 @@ def split_for_folding(
 
 
 def _blocks(parts: Sequence[PromptMessage]) -> list[list[PromptMessage]]:
-    """Messages that can't be told apart: calls with their results, every other one by itself."""
+    """Messages that can't be told apart: calls with their results and pictures, every other one by itself."""
     blocks: list[list[PromptMessage]] = []
     for part in parts:
-        if part.role == "tool":
+        if part.role == "tool" or (is_of_results(part) and blocks and blocks[-1][-1].role == "tool"):
             blocks[-1].append(part)
         else:
             blocks.append([part])
@@ -75,7 +76,36 @@ def _last(messages: Sequence[PromptMessage], role: str) -> int | None:
 
 
 def cut_results(messages: Sequence[PromptMessage], max_tokens: int) -> Messages:
-    """Cut the longest tool results until all fits; if that can't be, to the least that a result keeps."""
+    """Cut the longest tool results until all fits; if that can't be, to the least that a result keeps.
+
+    Older pictures go before anything is cut, those of the newest message that has some only after that.
+    """
+    return _drop_pictures(_cut_results(drop_older_pictures(messages, max_tokens), max_tokens), max_tokens)
+
+
+def drop_older_pictures(messages: Sequence[PromptMessage], max_tokens: int) -> Messages:
+    """Leave out pictures until all fits, the oldest first; the newest message that has some keeps them."""
+    newest = next((message for message in reversed(messages) if message.pictures), None)
+    return _drop_pictures(messages, max_tokens, spare=newest)
+
+
+def _drop_pictures(
+    messages: Sequence[PromptMessage], max_tokens: int, *, spare: PromptMessage | None = None
+) -> Messages:
+    if not any(message.pictures for message in messages):
+        return tuple(messages)
+    over = estimate_prompt(messages) - max_tokens
+    kept: list[PromptMessage] = []
+    for message in messages:
+        if over > 0 and message.pictures and message is not spare:
+            shorter = left_out(message, NO_ROOM)
+            over -= estimate_message(message) - estimate_message(shorter)
+            message = shorter
+        kept.append(message)
+    return tuple(kept)
+
+
+def _cut_results(messages: Sequence[PromptMessage], max_tokens: int) -> Messages:
     sizes = [estimate_message(message) for message in messages]
     over = sum(sizes) - max_tokens
     results = sorted(size for message, size in zip(messages, sizes, strict=True) if message.role == "tool")

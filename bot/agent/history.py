@@ -8,12 +8,15 @@ from bot.models.base import PromptMessage
 
 CHARS_PER_TOKEN = 4  # of Latin text; a CJK character is about one token
 
+_WIDE = bytes(range(0xE3, 0x100))  # how a character from U+3000 on begins in UTF-8
+
 
 def estimate_tokens(text: str) -> int:
     """Guess the tokens of a text: four characters of Latin make one, other scripts nearly one each."""
     if text.isascii():
         return len(text) // CHARS_PER_TOKEN + 1
-    wide = sum(character > "\u2e7f" for character in text)
+    encoded = text.encode(errors="surrogatepass")  # many times faster than to look at each character
+    wide = len(encoded) - len(encoded.translate(None, _WIDE))
     return int((len(text) - wide) / CHARS_PER_TOKEN + wide * 0.9) + 1
 
 

@@ -1,7 +1,7 @@
 """The moments of a turn at which hooks are asked; without a handler each costs a look into a table."""
 
 import logging
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from typing import TypeAlias
 
 from msgspec.structs import replace
@@ -32,10 +32,12 @@ from bot.hooks.points import (
     WorkspaceFile,
 )
 from bot.hooks.registry import Hooks
-from bot.messages import End, EndReason, InboundMessage, RunId, SessionKey, Trigger
+from bot.messages import End, EndReason, InboundMessage, RunId, SessionKey, StoredMessage, Trigger
 from bot.models.base import ModelRequest
 
 log = logging.getLogger(__name__)
+
+NO_OVERSIGHT = NoOversight()
 
 OnEnd: TypeAlias = Callable[[RunId, EndReason], Awaitable[None]]
 
@@ -89,9 +91,13 @@ class Moments:
         left = await self._hooks.fire(Bootstrap(session=session, files=files))
         return compose({file.name: file.text for file in left.files})
 
-    def oversight(self, run: Run) -> Oversight:
-        """Asks before each model call of a turn."""
-        return CallOversight(self._hooks, run) if self._hooks.wants(BeforeModelCall) else NO_OVERSIGHT
+    def oversight(self, run: Run, then: Oversight = NO_OVERSIGHT) -> Oversight:
+        """Asks before each model call of a turn.
+
+        Args:
+            then: Looks at what handlers have made of the request.
+        """
+        return CallOversight(self._hooks, run, then) if self._hooks.wants(BeforeModelCall) else then
 
     async def grown(self, run: Run, text: str, *, replaces: bool) -> None:
         """The answer has grown."""
@@ -128,10 +134,20 @@ class Moments:
             case Deny(reason=reason):
                 return Outcome(reason="error", text=reason)
 
-    async def compacting(self, session: SessionKey, *, lines: int, tokens: int) -> None:
-        """The history of a session is about to be summarised."""
+    async def compacting(
+        self, message: InboundMessage, history: Sequence[StoredMessage], *, tokens: int
+    ) -> None:
+        """The history of a session is about to be summarised, before a message of it is answered."""
         if self._hooks.wants(BeforeCompaction):
-            await self._hooks.fire(BeforeCompaction(session=session, lines=lines, tokens=tokens))
+            await self._hooks.fire(
+                BeforeCompaction(
+                    session=message.session,
+                    message=message,
+                    history=tuple(history),
+                    lines=len(history),
+                    tokens=tokens,
+                )
+            )
 
     async def compacted(self, session: SessionKey, summary: Summary | None, *, lines: int) -> None:
         """It was."""
@@ -169,9 +185,10 @@ class Moments:
 class CallOversight:
     """Fulfils `bot.backends.base.Oversight`."""
 
-    def __init__(self, hooks: Hooks, run: Run) -> None:
+    def __init__(self, hooks: Hooks, run: Run, then: Oversight) -> None:
         self._hooks = hooks
         self._run = run
+        self._then = then
 
     async def look(self, request: ModelRequest, step: int) -> ModelRequest:
         """See the protocol."""
@@ -179,11 +196,8 @@ class CallOversight:
             BeforeModelCall(session=self._run.session, run=self._run.id, request=request, step=step)
         )
         if isinstance(left, BeforeModelCall):
-            return left.request
+            return await self._then.look(left.request, step)
         raise ModelError(left.reason)
-
-
-NO_OVERSIGHT = NoOversight()
 
 
 def _without_turn(left: Drop | Deny | Reply) -> Outcome:

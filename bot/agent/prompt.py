@@ -1,15 +1,20 @@
 """The prompt of a turn, from what never changes to what changes every time.
 
 system   skeleton and instructions, runtime facts, workspace files,      the same bytes from turn to
-         heartbeat context, ephemeral prompt, identity, reminder         turn, for the providers' caches
-history  the newest lines that fit
-system   the current time                                                new in every turn
+         skills, heartbeat context, ephemeral prompt, identity,          turn, for the providers' caches
+         the AGENTS.md of the folder that is worked in
+history  a summary of what came first, the lines after it                grows at its end, until it is
+                                                                         summarised again
+system   the current time, the identity called to mind                   new in every turn
 user     the message
 """
 
 from collections.abc import Sequence
 
 from bot.agent.compaction import frame
+from bot.agent.constraints import Constraints
+from bot.agent.estimate import FRAME_TOKENS, estimate_prompt, estimate_schemas
+from bot.agent.folding import cut_middle
 from bot.agent.history import estimate_tokens, has_several_speakers, label, sanitise, select, to_prompt
 from bot.agent.store import Begun, KeptCall, Overheard
 from bot.agent.workspace import Workspace, WorkspaceTexts
@@ -23,7 +28,8 @@ from bot.messages import (
     Trigger,
     utc_now,
 )
-from bot.models.base import ModelProfile, PromptMessage
+from bot.models.base import ModelProfile, PromptMessage, ToolSchema
+from bot.tools.skills import Skills
 
 REMIND_AT = 20  # lines of user and assistant after which the identity is called to mind
 
@@ -46,6 +52,8 @@ REMINDER = """\
 However long this conversation has become, you are still the one described in <identity>. Keep its
 personality, its tone and its way of speaking."""
 
+REMINDER_SIZE = estimate_tokens(REMINDER)
+
 OVERHEARD = "[Said in the group since your last answer, not to you: context only]"
 TO_ANSWER = "[The message to answer]"
 OVERHEARD_FRAME = 40  # tokens of the two lines above
@@ -55,6 +63,10 @@ answer with exactly [NO_RESPONSE]."""
 
 MAX_COMPACT_IDENTITY = 150  # tokens; keeps the whole prompt of a small model below 300
 COMPACT_HISTORY = 200  # tokens of history for a small model; more would delay its first token
+COMPACT_LINES = 12  # the newest; before them, a small model forgets instead of summarising
+CONSTRAINTS_SHARE = 4  # an AGENTS.md gets a quarter of the room for a prompt at most
+READ = "read"  # the tool without which skills are of no use
+MAX_KEPT = 32  # system messages
 
 
 class Prompt(Frozen, frozen=True, kw_only=True):
@@ -64,20 +76,52 @@ class Prompt(Frozen, frozen=True, kw_only=True):
     tokens: int
 
 
-class PromptBuilder:
-    """Builds prompts; what is the same in every turn is built once and kept."""
+class Instructions(Frozen, frozen=True, kw_only=True):
+    """What the model is told beside the talk.
 
-    def __init__(self, *, name: str, workspace: Workspace, top_k: int, max_tokens: int) -> None:
+    Attributes:
+        system: The first system message, and its tokens by our estimate.
+        taken: Tokens of it, of the tools and of the message to answer: no history fits there.
+    """
+
+    system: str
+    system_tokens: int
+    taken: int
+
+
+class PromptBuilder:
+    """Builds prompts; what is the same in every turn is built once and kept.
+
+    Args:
+        top_k: The most lines of history; past it, the oldest are left out.
+        max_tokens: The most tokens of history, by our estimate.
+        skills: Told to who has the tool to read them.
+        constraints: The rules of the folder that is worked in.
+    """
+
+    def __init__(
+        self,
+        *,
+        name: str,
+        workspace: Workspace,
+        top_k: int,
+        max_tokens: int,
+        skills: Skills | None = None,
+        constraints: Constraints | None = None,
+    ) -> None:
         self._name = name
         self.workspace = workspace
         self._top_k = top_k
         self._max_tokens = max_tokens
-        self._kept: dict[tuple[str, bool], tuple[WorkspaceTexts, str, str]] = {}
+        self._skills = skills
+        self._constraints = constraints
+        self._layers: dict[tuple[str, bool], tuple[WorkspaceTexts, str, str]] = {}
+        self._systems: dict[tuple[str, ...], tuple[str, int]] = {}
 
     def rename(self, name: str) -> None:
         """Call the bot something else from now on."""
         self._name = name
-        self._kept.clear()
+        self._layers.clear()
 
     async def build(
         self,
@@ -85,65 +129,126 @@ class PromptBuilder:
         begun: Begun,
         profile: ModelProfile,
         *,
+        tools: tuple[ToolSchema, ...] = (),
         heartbeat: str = "",
         ephemeral: str = "",
         texts: WorkspaceTexts | None = None,
+        is_preview: bool = False,
     ) -> Prompt:
-        """Put the prompt of one turn together.
+        """Put the prompt of one turn together; see `instruct` and `fill`."""
+        instructions = await self.instruct(
+            message,
+            profile,
+            tools=tools,
+            extra=(heartbeat, ephemeral),
+            texts=texts,
+            is_preview=is_preview,
+        )
+        return self.fill(instructions, message, begun, profile)
+
+    async def instruct(
+        self,
+        message: InboundMessage,
+        profile: ModelProfile,
+        *,
+        tools: tuple[ToolSchema, ...] = (),
+        extra: tuple[str, str] = ("", ""),
+        texts: WorkspaceTexts | None = None,
+        is_preview: bool = False,
+    ) -> Instructions:
+        """Put together what a turn is told beside the talk.
 
         Args:
-            heartbeat: Context for heartbeat turns; ignored in all others.
-            ephemeral: Instructions for this turn alone.
+            tools: What the model is offered.
+            extra: Context for heartbeat turns, ignored in all others; instructions for this turn alone.
             texts: In place of those of the workspace.
+            is_preview: No model will see it yet.
         """
-        texts = texts or await self.workspace.texts()
-        extra = (heartbeat if message.trigger is Trigger.HEARTBEAT else "", ephemeral)
-        system = self._system(message.address, texts, profile, extra, is_long=begun.turns >= REMIND_AT)
-        spent = estimate_tokens(system) + _size(_newest(message, True, ()))
-        room = min(self._max_tokens, profile.window - profile.max_output - spent)
-        if profile.compact:
-            room = min(room, COMPACT_HISTORY)
-        overheard = _fitting(begun.overheard, room // 2)  # the rest is for what was said to the bot
-        room -= _size(_newest(message, True, overheard)) - _size(_newest(message, True, ()))
-        room -= begun.summary.tokens if begun.summary is not None else 0
-        lines = without_repeat(begun.history, message)
-        chosen = select(lines, top_k=self._top_k, max_tokens=max(0, room))
+        heartbeat, ephemeral = extra
+        head, tail = self._layers_of(message.address, texts or await self.workspace.texts(), profile)
+        parts = (
+            head,
+            await self._skills_for(tools, profile),
+            heartbeat if message.trigger is Trigger.HEARTBEAT else "",
+            ephemeral,
+            tail,
+            await self._constraints_for(message, profile, is_preview=is_preview),
+        )
+        system, tokens = self._joined(parts)
+        taken = tokens + estimate_schemas(tools) + _size(_newest(message, True, ())) + REMINDER_SIZE
+        return Instructions(system=system, system_tokens=tokens, taken=taken)
+
+    def fill(
+        self, instructions: Instructions, message: InboundMessage, begun: Begun, profile: ModelProfile
+    ) -> Prompt:
+        """Put the talk between the instructions and the message: as much of its end as fits."""
+        room = profile.window - profile.max_output - instructions.taken
+        most = COMPACT_HISTORY if profile.compact else self._max_tokens
+        overheard = _fitting(
+            begun.overheard, min(room, most) // 2
+        )  # the rest is for what was said to the bot
+        heard = _size(_newest(message, True, overheard)) - _size(_newest(message, True, ()))
+        summary = begun.summary.tokens if begun.summary is not None else 0
+        room -= heard + summary
+        room -= min(_size_of_calls(begun.kept_calls), room // 2)
+        most -= min(summary, most // 2) + (heard if profile.compact else 0)
+        chosen = select(
+            without_repeat(begun.history, message),
+            top_k=min(self._top_k, COMPACT_LINES) if profile.compact else self._top_k,
+            max_tokens=max(0, min(room, most)),
+        )
         speaker = message.sender.name or message.sender.id
         is_labelled = not message.is_direct or has_several_speakers(chosen, speaker)
-        summary = () if begun.summary is None else (frame(begun.summary.text),)
         history = sanitise(_with_calls(chosen, begun.kept_calls, is_labelled=is_labelled))
-        newest = _newest(message, is_labelled, overheard)
-        messages = (PromptMessage(role="system", content=system), *summary, *history, *newest)
+        is_long = begun.turns >= REMIND_AT and not profile.compact
+        newest = _newest(message, is_labelled, overheard, is_long=is_long)
+        first = PromptMessage(role="system", content=instructions.system)
+        framed = () if begun.summary is None else (frame(begun.summary.text),)
+        rest: tuple[PromptMessage, ...] = (*framed, *history, *newest)
         if profile.compact:
             told = newest[0] if message.may_be_silent else None  # it has to know that it may be silent
-            messages = tuple(
-                part for part in messages if part.role != "system" or part is messages[0] or part is told
-            )
-        return Prompt(messages=messages, tokens=sum(estimate_tokens(part.content) + 4 for part in messages))
+            rest = tuple(part for part in rest if part.role != "system" or part is told)
+        tokens = instructions.system_tokens + FRAME_TOKENS + estimate_prompt(rest)
+        return Prompt(messages=(first, *rest), tokens=tokens)
 
     async def preamble(self, profile: ModelProfile) -> PromptMessage:
         """The system message of an ordinary turn on the chat page, to warm a model's cache with."""
-        texts = await self.workspace.texts()
         address = Address(channel="web", chat="main")
-        system = self._system(address, texts, profile, ("", ""), is_long=False)
-        return PromptMessage(role="system", content=system)
+        layers = self._layers_of(address, await self.workspace.texts(), profile)
+        return PromptMessage(role="system", content=self._joined(layers)[0])
 
-    def _system(
-        self,
-        address: Address,
-        texts: WorkspaceTexts,
-        profile: ModelProfile,
-        extra: tuple[str, str],
-        *,
-        is_long: bool,
+    async def _skills_for(self, tools: tuple[ToolSchema, ...], profile: ModelProfile) -> str:
+        if self._skills is None or profile.compact or not any(tool.name == READ for tool in tools):
+            return ""
+        return await self._skills.prompt()
+
+    async def _constraints_for(
+        self, message: InboundMessage, profile: ModelProfile, *, is_preview: bool
     ) -> str:
+        if self._constraints is None or profile.compact:
+            return ""
+        section = await self._constraints.section(message, is_preview=is_preview)
+        most = (profile.window - profile.max_output) // CONSTRAINTS_SHARE
+        return section if len(section) <= most else cut_middle(section, most)
+
+    def _layers_of(self, address: Address, texts: WorkspaceTexts, profile: ModelProfile) -> tuple[str, str]:
+        """What stands before and behind that which differs from turn to turn."""
         key = (address.channel, profile.compact)
-        kept = self._kept.get(key)
+        kept = self._layers.get(key)
         if kept is None or kept[0] is not texts:
             head, tail = self._compact(texts) if profile.compact else self._full(address.channel, texts)
-            kept = self._kept[key] = (texts, head, tail)
-        parts = (kept[1], *extra, kept[2], REMINDER if is_long and not profile.compact else "")
-        return "\n\n".join(part for part in parts if part)
+            kept = self._layers[key] = (texts, head, tail)
+        return kept[1:]
+
+    def _joined(self, parts: tuple[str, ...]) -> tuple[str, int]:
+        """A system message of its parts, and its tokens."""
+        found = self._systems.get(parts)
+        if found is None:
+            text = "\n\n".join(part for part in parts if part)
+            while len(self._systems) >= MAX_KEPT:
+                del self._systems[next(iter(self._systems))]
+            found = self._systems[parts] = (text, estimate_tokens(text))
+        return found
 
     def _full(self, channel: str, texts: WorkspaceTexts) -> tuple[str, str]:
         facts = f"# Where you are\n- Channel: {channel}\n- Workspace: {self.workspace.directory}"
@@ -200,6 +305,10 @@ def _size(messages: tuple[PromptMessage, ...]) -> int:
     return sum(estimate_tokens(part.content) for part in messages)
 
 
+def _size_of_calls(calls: Sequence[KeptCall]) -> int:
+    return sum(estimate_tokens(kept.result) + estimate_tokens(kept.call.function.arguments) for kept in calls)
+
+
 def _fitting(overheard: tuple[Overheard, ...], max_tokens: int) -> tuple[Overheard, ...]:
     """The newest of what was overheard, as much as fits; a group may have said more than a model can read."""
     left = max_tokens - OVERHEARD_FRAME
@@ -211,11 +320,17 @@ def _fitting(overheard: tuple[Overheard, ...], max_tokens: int) -> tuple[Overhea
 
 
 def _newest(
-    message: InboundMessage, is_labelled: bool, overheard: tuple[Overheard, ...]
+    message: InboundMessage,
+    is_labelled: bool,
+    overheard: tuple[Overheard, ...],
+    *,
+    is_long: bool = False,
 ) -> tuple[PromptMessage, PromptMessage]:
     facts = f"Current time: {utc_now():%A, %Y-%m-%d %H:%M} UTC"
     if message.may_be_silent:
         facts += f"\n\n{SILENCE_NOTE}"
+    if is_long:  # behind the history: it would break the beginning that has to stay the same
+        facts += f"\n\n{REMINDER}"
     parts = [message.text, *(describe(attachment) for attachment in message.attachments)]
     text = "\n".join(part for part in parts if part)
     if is_labelled:

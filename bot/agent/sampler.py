@@ -6,6 +6,8 @@ from contextlib import aclosing
 
 from bot.agent.compaction import CompactionFailed
 from bot.agent.estimate import estimate_prompt
+from bot.agent.spending import open_tab
+from bot.agent.tab import Tab
 from bot.backends.base import AgentBackend, ErrorEvent, MessageEvent, NoTools, TurnInput
 from bot.errors import ContextOverflow
 from bot.messages import RunId, SessionKey, new_id
@@ -13,7 +15,7 @@ from bot.models.base import PromptMessage
 
 
 class Sampler:
-    """Has a session's backend write a text, in silence and without tools."""
+    """Has a session's backend write a text, in silence and without tools; the turn that runs here pays."""
 
     def __init__(self, backend: AgentBackend, session: SessionKey, model: str | None) -> None:
         self._backend = backend
@@ -22,6 +24,10 @@ class Sampler:
 
     async def __call__(self, messages: Sequence[PromptMessage], max_tokens: int) -> str:
         """See `bot.agent.compaction.Complete`."""
+        async with open_tab() as tab:
+            return await self._ask(messages, max_tokens, tab)
+
+    async def _ask(self, messages: Sequence[PromptMessage], max_tokens: int, tab: Tab) -> str:
         turn = TurnInput(
             session=SessionKey(f"{self._session}#summary"),
             run=RunId(new_id()),
@@ -31,12 +37,14 @@ class Sampler:
             tools=NoTools(),
             max_output=max_tokens,
             deadline=time.monotonic() + 600,
+            oversight=tab,
         )
         text = ""
         events = self._backend.run(turn)
         assert isinstance(events, AsyncGenerator)  # as every backend's are
         async with aclosing(events):
             async for event in events:
+                tab.note(event)
                 if isinstance(event, MessageEvent):
                     text = event.content if event.replaces else text + event.content
                 elif isinstance(event, ErrorEvent):

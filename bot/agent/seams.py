@@ -6,6 +6,7 @@ from typing import Protocol
 from bot.agent.asides import Display
 from bot.agent.moments import Moments
 from bot.agent.shortening import HistoryShortening, NoHistoryShortening
+from bot.agent.spending import Spending
 from bot.backends.base import NoTools, Tools
 from bot.messages import Button, Frozen, InboundMessage
 from bot.tools.base import Ledger
@@ -112,4 +113,5 @@ class Seams:
     tools: ToolSource = field(default_factory=NoToolSource)
     moments: Moments = field(default_factory=Moments)
     display: Display = field(default_factory=Display)
+    spending: Spending = field(default_factory=Spending)
     shortening: HistoryShortening | NoHistoryShortening = field(default_factory=NoHistoryShortening)

@@ -1,12 +1,17 @@
-"""Keeps prompts within the model's window: the history before a turn, the steps in the middle of one."""
+"""Keeps prompts within the model's window: the history before a turn, the steps in the middle of one.
 
+A history grows at its end, so that each prompt begins like the one before. Once it has so many tokens or so
+many lines, its older part becomes a summary, at once and not line by line.
+"""
+
+import logging
 from collections.abc import Sequence
 from typing import Protocol
 
 from msgspec.structs import replace
 
-from bot.agent.compaction import Compactor, Summary
-from bot.agent.estimate import Calibration, estimate_prompt, estimate_schemas
+from bot.agent.compaction import CompactionFailed, Compactor, Summary
+from bot.agent.estimate import FRAME_TOKENS, Calibration, estimate_prompt, estimate_schemas
 from bot.agent.history import estimate_tokens
 from bot.agent.moments import Moments
 from bot.agent.run import Run
@@ -19,10 +24,13 @@ from bot.messages import SessionKey, StoredMessage
 from bot.models.base import ModelProfile, PromptMessage
 from bot.settings.compaction import CompactionSettings
 
+log = logging.getLogger(__name__)
+
 COMPACTION_SECONDS = 300.0
 STAGE_SECONDS = 15.0  # for what is left of the stage it is a part of
 MAX_LINES = 2_000  # of a session that are summarised at once
 LEAST_ROOM = 256  # tokens; below it nothing can be summarised
+MOST_KEPT = 200  # lines of history
 LIKELY = 3  # a prompt that is not a third of the room by a rough guess is not measured
 
 
@@ -79,7 +87,9 @@ class StepShortening:
 class NoHistoryShortening:
     """Leaves every prompt as it is."""
 
-    async def prepare(self, run: Run, begun: Begun, backend: AgentBackend, model: str | None) -> Begun:
+    async def prepare(
+        self, run: Run, begun: Begun, backend: AgentBackend, model: str | None, *, taken: int = 0
+    ) -> Begun:
         """The same."""
         return begun
 
@@ -94,7 +104,8 @@ class HistoryShortening:
     """Summarises the older part of a session's history when it has become too long.
 
     Args:
-        max_tokens: What the history may take of a prompt, by the settings.
+        max_tokens: What the history may take of a prompt, by our estimate.
+        max_lines: The most lines of it that a turn reads.
     """
 
     def __init__(
@@ -105,12 +116,14 @@ class HistoryShortening:
         bus: Bus,
         moments: Moments,
         max_tokens: int,
+        max_lines: int = MOST_KEPT,
     ) -> None:
         self._settings = settings
         self._summaries = summaries
         self._bus = bus
         self._moments = moments
         self._max_tokens = max_tokens
+        self._max_lines = max_lines
         self._calibration = Calibration()
         self._compactor = Compactor(settings, self._calibration)
 
@@ -122,33 +135,68 @@ class HistoryShortening:
             self._compactor, self._calibration, backend=backend, session=session, model=model, tools=tools
         )
 
-    async def prepare(self, run: Run, begun: Begun, backend: AgentBackend, model: str | None) -> Begun:
+    async def prepare(
+        self, run: Run, begun: Begun, backend: AgentBackend, model: str | None, *, taken: int = 0
+    ) -> Begun:
         """The beginning of a turn with a history that fits; summarised now, where it does not.
 
+        Args:
+            taken: Tokens that instructions, tools and the message need, by our estimate.
+
         Raises:
-            CompactionFailed: There is no summary.
+            CompactionFailed: There is no summary, and without one the history does not fit.
         """
-        room = min(self._max_tokens, room_of(backend.profile))
-        tokens = sum(estimate_tokens(line.text) for line in begun.history)
-        is_small = backend.profile.compact or room < LEAST_ROOM
-        if not self._settings.enabled or is_small or tokens < self._settings.at * room:
+        room = self._room_for_history(begun, backend.profile, model or "", taken)
+        if not self._settings.enabled or backend.profile.compact or room < LEAST_ROOM:
+            return begun
+        # What the summary takes is gone, but never so much that there is a new one at each turn.
+        room -= min(begun.summary.tokens, room // 2) if begun.summary is not None else 0
+        tokens = _size(begun.history)
+        is_full = tokens >= self._settings.at * room
+        if not is_full and len(begun.history) < self._max_lines:
             return begun
         stage = run.stage
         run.enter("compaction", COMPACTION_SECONDS)
         self._bus.emit(CompactionEvent(session=run.session, run=run.id, phase="start"))
-        await self._moments.compacting(run.session, lines=len(begun.history), tokens=tokens)
+        await self._moments.compacting(run.message, begun.history, tokens=tokens)
+        try:
+            begun = await self._shortened(run, begun, room, backend, model)
+        except CompactionFailed as error:
+            if is_full:
+                raise
+            log.warning("history not summarised, only its end is shown", extra={"cause": str(error)})
+        else:
+            await self._moments.compacted(run.session, begun.summary, lines=len(begun.history))
+        self._bus.emit(CompactionEvent(session=run.session, run=run.id, phase="end"))
+        run.enter(stage, STAGE_SECONDS)
+        return begun
+
+    def _room_for_history(self, begun: Begun, profile: ModelProfile, model: str, taken: int) -> int:
+        """Tokens, by our estimate, that still fit if a server counts far more than we do."""
+        beside = taken + sum(estimate_tokens(line.text) for line in begun.overheard)
+        beside += sum(estimate_tokens(kept.result) for kept in begun.kept_calls)
+        window = self._calibration.budget(model, room_of(profile))
+        return min(self._max_tokens, window - min(beside, taken + (window - taken) // 2))
+
+    async def _shortened(
+        self, run: Run, begun: Begun, room: int, backend: AgentBackend, model: str | None
+    ) -> Begun:
+        """The beginning of a turn whose history is its newest part, and a summary of the rest."""
         covered = begun.summary.upto if begun.summary is not None else 0
         before = begun.history[0].number if begun.history else 0
         lines = await self._summaries.after(run.session, covered, limit=MAX_LINES)
         lines = [line for line in lines if line.run != run.id]
-        keep = int(self._settings.kept * room)
+        keep = self._kept_of(lines, room, model or "")
         summary = await self.compact(run.session, lines, begun.summary, keep, backend, model)
         upto = max(before - 1, summary.upto if summary is not None else 0)
         history = tuple(line for line in begun.history if line.number > upto)
-        await self._moments.compacted(run.session, summary, lines=len(history))
-        self._bus.emit(CompactionEvent(session=run.session, run=run.id, phase="end"))
-        run.enter(stage, STAGE_SECONDS)
         return replace(begun, history=history, summary=summary)
+
+    def _kept_of(self, lines: Sequence[StoredMessage], room: int, model: str) -> int:
+        """Tokens that stay word for word, by the server's count: a share of the room, half of the lines."""
+        half = _size(lines[-max(1, self._max_lines // 2) :])
+        keep = min(int(self._settings.kept * room), half)
+        return int(keep * self._calibration.factor(model)) + 1
 
     async def compact(
         self,
@@ -179,6 +227,10 @@ class HistoryShortening:
             focus=focus,
             on_progress=keep,
         )
+
+
+def _size(lines: Sequence[StoredMessage]) -> int:
+    return sum(estimate_tokens(line.text) + FRAME_TOKENS for line in lines)
 
 
 def room_of(profile: ModelProfile) -> int:

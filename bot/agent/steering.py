@@ -4,11 +4,13 @@ from collections.abc import Awaitable, Callable
 from typing import Protocol
 
 from bot.agent.history import label
+from bot.agent.pictures import look, with_pictures
 from bot.agent.prompt import describe
 from bot.agent.run import Run
 from bot.agent.store import Pending
 from bot.messages import InboundMessage, Role
 from bot.models.base import PromptMessage
+from bot.models.picture_files import MAX_PICTURES
 
 ADDED = "[Added while you were working; take it into account]"
 RANKS = (Role.GUEST, Role.MEMBER, Role.ADMIN, Role.OWNER)
@@ -60,8 +62,12 @@ class LaneSteering:
             self._read.add(pending.message.run)
             if not self._keeps:
                 self._lane.remove(pending)
-                self._run.absorbed.append(pending)
-        return tuple([await self._render(pending.message) for pending in taken])
+                self._run.absorb(pending)
+        room, said = MAX_PICTURES, []
+        for pending in taken:
+            said.append(await self._render(pending.message, room))
+            room -= len(said[-1].pictures)
+        return tuple(said)
 
     def _fits(self, pending: Pending) -> bool:
         message = pending.message
@@ -72,13 +78,14 @@ class LaneSteering:
             and self._may_steer(message, self._run.message)
         )
 
-    async def _render(self, message: InboundMessage) -> PromptMessage:
+    async def _render(self, message: InboundMessage, most_pictures: int) -> PromptMessage:
         if message.attachments:
             message = await self._fetch(message)
         text = "\n".join(part for part in (message.text, *map(describe, message.attachments)) if part)
         if message.sender.id != self._run.message.sender.id:
             text = label(text, message.sender.name or message.sender.id, message.received_at)
-        return PromptMessage(role="user", content=f"{ADDED}\n{text}")
+        said = PromptMessage(role="user", content=f"{ADDED}\n{text}")
+        return with_pictures(said, await look(message.attachments, most=most_pictures))
 
 
 def rank(message: InboundMessage, *, is_admin: bool) -> int:

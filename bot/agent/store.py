@@ -75,8 +75,34 @@ class Amended(Frozen, frozen=True, kw_only=True):
     text: str | None = None
 
 
+class Spent(Frozen, frozen=True, kw_only=True):
+    """What the calls of one model have used on one day, and who pays for it.
+
+    Attributes:
+        day: As `2031-05-17`, in the time zone of the settings; that on which the calls began.
+        person: As `channel:id`.
+        cached: Those tokens of the prompts that the provider had kept.
+        cost: In billionths of the currency; 0 where no price is set.
+    """
+
+    day: str
+    person: str
+    channel: str
+    session: SessionKey
+    model: str
+    calls: int
+    prompt: int
+    completion: int
+    cached: int = 0
+    cost: int = 0
+
+
 class TurnRecord(Frozen, frozen=True, kw_only=True):
-    """How a turn went, in figures; times are seconds since 1970."""
+    """How a turn went, in figures; times are seconds since 1970.
+
+    Attributes:
+        spent: The same tokens by day and model, those of sub-agents and summaries included.
+    """
 
     started_at: float
     ended_at: float
@@ -85,6 +111,7 @@ class TurnRecord(Frozen, frozen=True, kw_only=True):
     prompt_tokens: int = 0
     completion_tokens: int = 0
     cached_tokens: int = 0
+    spent: tuple[Spent, ...] = ()
 
 
 class Pending(Frozen, frozen=True, kw_only=True):

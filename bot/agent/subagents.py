@@ -10,8 +10,12 @@ from typing import Final, Protocol
 from msgspec.structs import replace
 
 from bot.agent.history import estimate_tokens
+from bot.agent.news import news_of
+from bot.agent.spending import open_tab
+from bot.agent.tab import Tab
 from bot.backends.base import (
     AgentBackend,
+    AgentEvent,
     DoneEvent,
     ErrorEvent,
     MessageEvent,
@@ -20,7 +24,8 @@ from bot.backends.base import (
     TurnInput,
 )
 from bot.bus import Bus
-from bot.messages import InboundMessage, MessageId, SessionKey, TokenUsage, new_id
+from bot.errors import BudgetSpent
+from bot.messages import InboundMessage, MessageId, SessionKey, new_id
 from bot.models.base import PromptMessage
 from bot.tools.base import SUBAGENT, Tool, ToolContext, ToolFault
 from bot.tools.declare import declare
@@ -60,7 +65,7 @@ class Subagent:
 
 
 class Subagents:
-    """Sets sub-agents to work, each inside the turn that asked for it: what ends the turn ends them.
+    """Sets sub-agents to work, each inside the turn that asked for it, which pays: what ends it ends them.
 
     Args:
         tools_for: The tools of a sub-agent, for the message it works on and its depth.
@@ -145,28 +150,24 @@ class Subagents:
             tools=self._tools_for(message, subagent.depth),
             deadline=time.monotonic() + self._seconds,
         )
-        return await self._listen(backend, turn, context)
+        async with open_tab() as tab:
+            try:
+                return await self._listen(backend, replace(turn, oversight=tab), context, tab)
+            except BudgetSpent as error:
+                raise ToolFault(f"The sub-agent failed: {error}") from None
 
-    async def _listen(self, backend: AgentBackend, turn: TurnInput, context: ToolContext) -> str:
+    async def _listen(self, backend: AgentBackend, turn: TurnInput, context: ToolContext, tab: Tab) -> str:
         """Let a sub-agent work in silence; gives what it said, or why it failed as a fault."""
         text = ""
-        events: AsyncIterator[object] = backend.run(turn)
+        events: AsyncIterator[AgentEvent] = backend.run(turn)
         async with aclosing(events) as said:  # type: ignore[type-var]  # backends are generators
             async for event in said:
+                tab.note(event)
                 match event:
                     case MessageEvent(content=content, replaces=replaces):
                         text = content if replaces else text + content
                     case TokenUsageEvent():
-                        self._bus.emit(
-                            TokenUsage(
-                                session=context.session,
-                                run=context.message.run,
-                                model=event.model,
-                                prompt=event.prompt,
-                                completion=event.completion,
-                                cached=event.cached,
-                            )
-                        )
+                        self._bus.emit(news_of(event, context.session, context.message.run))
                     case ErrorEvent(content=content):
                         raise ToolFault(f"The sub-agent failed: {content}")
                     case DoneEvent():

@@ -8,18 +8,25 @@ What comes after, saving and learning, is done by the loop, because it has to ha
 import asyncio
 import logging
 import time
+from collections.abc import AsyncGenerator
 from dataclasses import dataclass
-from typing import Protocol, assert_never
+from typing import Protocol
 
 from msgspec.structs import replace
 
+from bot.agent.accounts import payer_of
 from bot.agent.asides import Display
+from bot.agent.billing import Bill
 from bot.agent.history import estimate_tokens
 from bot.agent.moments import Moments
+from bot.agent.news import news_of
+from bot.agent.pictures import show
 from bot.agent.prompt import Prompt, PromptBuilder
 from bot.agent.run import Outcome, Run
 from bot.agent.seams import Check, Learner, Seams
+from bot.agent.spending import paid_by
 from bot.agent.store import Begun, Journal, ToolLedger
+from bot.agent.tab import Tab
 from bot.agent.tools import RunLedger
 from bot.agent.voice import Voice
 from bot.backends.base import (
@@ -29,27 +36,18 @@ from bot.backends.base import (
     ErrorEvent,
     MessageEvent,
     NoTools,
-    RetryEvent,
-    ThinkingEvent,
-    TokenUsageEvent,
-    ToolResultEvent,
     Tools,
-    ToolUseEvent,
     TurnInput,
 )
 from bot.bus import Bus
+from bot.errors import BudgetSpent, ModelError
 from bot.hooks.points import MAX_ROUNDS
 from bot.hooks.state import turn_state
 from bot.messages import (
     Button,
     EndReason,
     InboundMessage,
-    Retry,
     SessionKey,
-    Thinking,
-    TokenUsage,
-    ToolResult,
-    ToolStart,
     Trigger,
 )
 from bot.models.base import PromptMessage
@@ -63,7 +61,6 @@ MEDIA_SECONDS = 180.0
 CHECK_SECONDS = 10.0
 CONTEXT_SECONDS = 15.0
 STORE_SECONDS = 30.0
-PREVIEW = 200  # characters of a tool's result in an event
 BLOCKED = "Message blocked by safety check."
 
 
@@ -78,12 +75,9 @@ class Router(Protocol):
 
 @dataclass(slots=True)
 class Tally:
-    """What the model calls of a turn used so far."""
+    """What a turn has used; `None` before it has begun."""
 
-    model: str | None = None
-    prompt: int = 0
-    completion: int = 0
-    cached: int = 0
+    bill: Bill | None = None
 
 
 class Turn:
@@ -129,10 +123,17 @@ class Turn:
 
     async def answer(self, run: Run, tally: Tally) -> Outcome:
         """Take a message through all steps; raises only for bugs and for a lost fence."""
-        with turn_state():
-            return await self._moments.sending(run, await self._answer(run, tally))
+        tally.bill = bill = self._seams.spending.open(payer_of(run.message))
+        with turn_state(), paid_by(bill):
+            try:
+                outcome = await self._answer(run, bill)
+            except ModelError as error:
+                if not bill.is_refused(str(error)):
+                    raise
+                outcome = _refused(str(error), run)
+            return await self._moments.sending(run, outcome)
 
-    async def _answer(self, run: Run, tally: Tally) -> Outcome:
+    async def _answer(self, run: Run, bill: Bill) -> Outcome:
         begun = await self._begin(run)
         if (refused := await self._check(run, ADMISSION)) is not None:
             return refused
@@ -147,8 +148,10 @@ class Turn:
             return refused
         message = await self._fetch(run)
         backend = await self._router.backend(run.session)
-        prompt = await self._context(run, message, begun, backend)
-        return await self._converse(run, backend, prompt, tally)
+        tools = self._tools(run, backend)
+        prompt = await self._context(run, message, begun, backend, tools, bill)
+        with Tab(bill) as tab:
+            return await self._converse(run, backend, prompt, tools, tab)
 
     async def _begin(self, run: Run) -> Begun:
         if run.begun is not None:  # by the commit that accepted the message
@@ -197,25 +200,41 @@ class Turn:
         return await self._seams.media.fetch(message)
 
     async def _context(
-        self, run: Run, message: InboundMessage, begun: Begun, backend: AgentBackend
+        self,
+        run: Run,
+        message: InboundMessage,
+        begun: Begun,
+        backend: AgentBackend,
+        tools: Tools,
+        bill: Bill,
     ) -> Prompt:
         run.enter("context", CONTEXT_SECONDS)
-        begun = await self._shortening.prepare(run, begun, backend, self._router.model(run.session))
+        await bill.ready()
+        bill.check()
         injected, override = await self._moments.instructions(message)
-        texts = await self._moments.files(run.session, self._prompts.workspace)
-        prompt = await self._prompts.build(message, begun, backend.profile, ephemeral=injected, texts=texts)
+        instructions = await self._prompts.instruct(
+            message,
+            backend.profile,
+            tools=tools.schemas,
+            extra=("", injected),
+            texts=await self._moments.files(run.session, self._prompts.workspace),
+        )
+        model = self._router.model(run.session)
+        begun = await self._shortening.prepare(run, begun, backend, model, taken=instructions.taken)
+        prompt = self._prompts.fill(instructions, message, begun, backend.profile)
         if override is not None:
             system = replace(prompt.messages[0], content=override)
             prompt = replace(prompt, messages=(system, *prompt.messages[1:]))
-        return await self._moments.prompt(message, prompt)
+        return await show(await self._moments.prompt(message, prompt), message, backend.profile)
 
-    async def _converse(self, run: Run, backend: AgentBackend, prompt: Prompt, tally: Tally) -> Outcome:
+    async def _converse(
+        self, run: Run, backend: AgentBackend, prompt: Prompt, tools: Tools, tab: Tab
+    ) -> Outcome:
         """Let the backend answer, and pass on what it says as it comes."""
         seconds = max(1.0, self._run_timeout - (time.time() - run.started_at))
         run.enter("model", seconds)
         await self._moments.status(run, "model")
         model = self._router.model(run.session)
-        tools = self._tools(run, backend)
         turn = TurnInput(
             session=run.session,
             run=run.id,
@@ -225,17 +244,17 @@ class Turn:
             tools=tools,
             deadline=time.monotonic() + seconds,
             steering=run.steering,
-            oversight=self._moments.oversight(run),
+            oversight=self._moments.oversight(run, tab),
             shortening=self._shortening.of_steps(backend, run.session, model, tools),
         )
         rounds = 1
-        outcome = await self._round(run, backend, turn, tally)
+        outcome = await self._round(run, backend, turn, tab)
         while outcome.reason == "done" and rounds < MAX_ROUNDS:
             if (asked := await self._moments.complete(run, rounds)) is None:
                 break
             rounds += 1
             turn = _another_round(turn, run.text, asked)
-            outcome = await self._round(run, backend, turn, tally, goes_on=True)
+            outcome = await self._round(run, backend, turn, tab, goes_on=True)
         return outcome
 
     def _tools(self, run: Run, backend: AgentBackend) -> Tools:
@@ -245,53 +264,40 @@ class Turn:
         return self._seams.tools.tools_for(run.message, RunLedger(self._ledger, run))
 
     async def _round(
-        self, run: Run, backend: AgentBackend, turn: TurnInput, tally: Tally, *, goes_on: bool = False
+        self, run: Run, backend: AgentBackend, turn: TurnInput, tab: Tab, *, goes_on: bool = False
     ) -> Outcome:
         """Let the backend come to one end."""
         holds = run.message.trigger is Trigger.HEARTBEAT
         voice = Voice(run, self._seams.redactor, goes_on=goes_on, holds=holds)
         outcome: Outcome | None = None
         asides = self._seams.display.of(run)
-        async for event in backend.run(turn):
+        events = backend.run(turn)
+        async for event in events:
+            try:
+                tab.note(event)
+            except BudgetSpent as error:  # in the middle of a call, which must not be made again
+                if isinstance(events, AsyncGenerator):
+                    await events.aclose()
+                voice.end()
+                return _refused(str(error), run)
             if asides is not None:
                 await asides.note(event)
             if isinstance(event, MessageEvent):
                 await self._moments.grown(run, event.content, replaces=event.replaces)
-            outcome = self._take(event, run, voice, tally)
+            outcome = self._take(event, run, voice, tab)
         if outcome is not None:
             return outcome
         raise RuntimeError(f"backend {type(backend).__name__} ended without a last event")
 
-    def _take(self, event: AgentEvent, run: Run, voice: Voice, tally: Tally) -> Outcome | None:
+    def _take(self, event: AgentEvent, run: Run, voice: Voice, tab: Tab) -> Outcome | None:
         """Publish one event of the backend; gives the outcome if it was the last."""
-        session, id_, bus = run.session, run.id, self._bus
         match event:
             case MessageEvent():
                 voice.say(event.content, replaces=event.replaces)
-            case ThinkingEvent():
-                bus.emit(Thinking(session=session, run=id_, text=event.content))
-            case ToolUseEvent(call=call):
-                name, arguments = call.function.name, call.function.arguments
-                bus.emit(ToolStart(session=session, run=id_, call_id=call.id, name=name, arguments=arguments))
-            case ToolResultEvent(call=call):
-                bus.emit(_tool_result(event, run))
-            case TokenUsageEvent():
-                _count(event, tally)
-                bus.emit(
-                    TokenUsage(
-                        session=session,
-                        run=id_,
-                        model=event.model,
-                        prompt=event.prompt,
-                        completion=event.completion,
-                        cached=event.cached,
-                    )
-                )
-            case RetryEvent():
-                bus.emit(_retry(event, run))
             case ErrorEvent():
                 voice.end()
-                return _gave_up(event, run)
+                is_refused = tab.bill.is_refused(event.content)
+                return _refused(event.content, run) if is_refused else _gave_up(event, run)
             case DoneEvent():
                 if not voice.end():
                     return Outcome(reason="silent", text="")
@@ -302,7 +308,7 @@ class Turn:
                     buttons=tuple(_disarm(button) for button in event.buttons),
                 )
             case _:
-                assert_never(event)
+                self._bus.emit(news_of(event, run.session, run.id))
         return None
 
 
@@ -333,35 +339,6 @@ def _disarm(button: Button) -> Button:
     return replace(button, value=button.value.lstrip("/! "))
 
 
-def _count(event: TokenUsageEvent, tally: Tally) -> None:
-    tally.model = event.model
-    tally.prompt += event.prompt
-    tally.completion += event.completion
-    tally.cached += event.cached
-
-
-def _tool_result(event: ToolResultEvent, run: Run) -> ToolResult:
-    return ToolResult(
-        session=run.session,
-        run=run.id,
-        call_id=event.call.id,
-        name=event.call.function.name,
-        status=event.status,
-        preview=event.content[:PREVIEW],
-    )
-
-
-def _retry(event: RetryEvent, run: Run) -> Retry:
-    return Retry(
-        session=run.session,
-        run=run.id,
-        model=event.model,
-        attempt=event.attempt,
-        wait=event.wait,
-        cause=event.cause,
-    )
-
-
 def _gave_up(event: ErrorEvent, run: Run) -> Outcome:
     """The outcome of a backend's failure: what was shown stays, and the reason stands below it."""
     reference = run.id[-8:]
@@ -369,3 +346,11 @@ def _gave_up(event: ErrorEvent, run: Run) -> Outcome:
     told = f"{event.content}\n\nReference: {reference}"
     shown = run.text
     return Outcome(reason="error", text=f"{shown}\n\n{told}" if shown else told, reference=reference)
+
+
+def _refused(told: str, run: Run) -> Outcome:
+    """The outcome of a turn that a budget has ended; a heartbeat would tell of it again at every beat."""
+    if run.message.trigger is Trigger.HEARTBEAT and not run.text:
+        return Outcome(reason="silent", text="")
+    shown = run.text
+    return Outcome(reason="error", text=f"{shown}\n\n{told}" if shown else told)

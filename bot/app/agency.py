@@ -10,9 +10,12 @@ from types import TracebackType
 from typing import Any, Self
 
 from bot.agent.compaction import Summary
+from bot.agent.flush import SECONDS as FLUSH_SECONDS
+from bot.agent.flush import MemoryFlush
 from bot.agent.moments import Moments
 from bot.agent.questions import QuestionDesk
 from bot.agent.shortening import HistoryShortening
+from bot.agent.spending import Spending
 from bot.agent.subagents import Subagents
 from bot.app.parts import workshop_settings
 from bot.backends.base import Tools
@@ -23,8 +26,10 @@ from bot.commands.agents import SubagentCommands
 from bot.commands.call import Command
 from bot.commands.compaction import CompactionCommands
 from bot.commands.schedules import ScheduleCommands
+from bot.hooks.points import BeforeCompaction
 from bot.hooks.registry import Hooks
 from bot.messages import InboundMessage, SessionKey, StoredMessage
+from bot.models.base import ToolSchema
 from bot.plugins import Plugin
 from bot.scheduler.heartbeat import IsBusy, Target, open_heartbeat
 from bot.scheduler.planner import Planner
@@ -63,6 +68,7 @@ class Agency:
         moments: Asks the hooks for the turns.
         questions: Where questions wait for their answers.
         shortening: Keeps prompts within the window.
+        spending: Keeps model calls within their budgets.
         workshop: The tools.
         settled: Set when the sandbox has been tried, a moment after the start.
     """
@@ -76,6 +82,7 @@ class Agency:
         self._planner = Planner(store.schedules, zone=settings.timezone, on_change=self._scheduler.wake)
         self._subagents = Subagents(around.router, tools_for=self._tools_of_subagent, bus=bus)
         self.settled = asyncio.Event()
+        self.spending = Spending(settings.prices, settings.budgets, zone=settings.timezone, books=store.usage)
         self.questions = QuestionDesk()
         self.moments = Moments(around.hooks, on_scheduled_end=self._scheduler.note_end)
         self.shortening = HistoryShortening(
@@ -84,6 +91,7 @@ class Agency:
             bus=bus,
             moments=self.moments,
             max_tokens=settings.context_tokens,
+            max_lines=settings.context_top_k,
         )
         self.workshop = Workshop(
             workshop_settings(settings),
@@ -93,6 +101,10 @@ class Agency:
             hooks=around.hooks,
             is_operator=around.is_operator,
         )
+
+        if settings.compaction.flush:
+            flush = MemoryFlush(around.router, tools_for=self._tools_for_notes, bus=bus)
+            around.hooks.on(BeforeCompaction, flush, seconds=2 * FLUSH_SECONDS)
 
     async def __aenter__(self) -> Self:
         await self._stack.enter_async_context(self.workshop)
@@ -173,6 +185,13 @@ class Agency:
             return network.Network(allow=allow, ports=net.ports, use_proxy=net.use_proxy)
 
         return await enter(LazyNetwork(lambda: make(()))), await enter(LazyNetwork(lambda: make(urls)))
+
+    def offers(self, message: InboundMessage) -> tuple[ToolSchema, ...]:
+        """The tools of the sender of a message."""
+        return self.workshop.registry.offer_for(message).schemas
+
+    def _tools_for_notes(self, message: InboundMessage) -> Tools:
+        return self.workshop.box.tools_for(message, None)
 
     def _tools_of_subagent(self, message: InboundMessage, depth: int) -> Tools:
         return self.workshop.box.tools_for(message, None, depth=depth)

@@ -13,6 +13,7 @@ from typing import Literal, Self
 from starlette.routing import BaseRoute
 
 from bot.agent.asides import Display
+from bot.agent.constraints import Directories
 from bot.agent.control import is_admin, is_operator
 from bot.agent.loop import AgentLoop, RunningTurn
 from bot.agent.notebook import Notebook
@@ -32,7 +33,7 @@ from bot.commands.builtin import Ports, builtin_commands
 from bot.commands.call import Command
 from bot.commands.engine import ChannelState
 from bot.commands.registry import Commands
-from bot.hooks.points import GatewayStart, GatewayStop, SessionEnd
+from bot.hooks.points import BeforeToolCall, GatewayStart, GatewayStop, SessionEnd
 from bot.hooks.registry import Hooks
 from bot.messages import Address, Frozen, InboundMessage, RunId, SessionKey, SessionSwitched
 from bot.models.catalogue import ModelCatalogue
@@ -64,6 +65,7 @@ log = logging.getLogger(__name__)
 
 SWITCH_SECONDS = 0.0005  # the store's threads hold up the event loop for no longer (default: 5 ms)
 LIVE_CHANNELS = ("web", "terminal")
+LAST = -1_000  # priority of a handler that is to see what the others have left
 
 
 class Status(Frozen, frozen=True, kw_only=True, omit_defaults=False):
@@ -183,7 +185,9 @@ class App:
             self.store.chats, self.store.state("bot", "admins"), is_admin=self._is_admin
         )
         self._alarm = await enter(Alarm(self.bus, self.store.outbox, admin_chats=self._notebook.admin_chats))
-        self._bot.prompts = self._prompts = prompt_builder(settings)
+        directories = Directories()
+        self.hooks.on(BeforeToolCall, directories.watch, priority=LAST)
+        self._bot.prompts = self._prompts = prompt_builder(settings, self.bus, directories)
         self._rules = rules_of(settings, self.store.choices)
         around = Around(
             store=self.store,
@@ -250,12 +254,14 @@ class App:
             engine=bot,
             operations=bot,
             sessions=store.sessions,
-            lines=store.sessions,
+            lines=store.journal,
             choices=store.choices,
             catalogue=ModelCatalogue(ModelSetup.of(self._settings)),
             usage=store.usage,
+            spending=self._agency.spending,
             prompts=self._prompts,
             backends=router,
+            offers=self._agency.offers,
             access=self._access,
             conversing=store.rules,
             rules=self._rules,
@@ -356,6 +362,7 @@ class App:
             moments=self._agency.moments,
             display=Display(self.store.choices, seams.redactor),
             shortening=self._agency.shortening,
+            spending=self._agency.spending,
         )
 
     async def _end_session(self, session: SessionKey, reason: Literal["new", "reset", "deleted"]) -> None:

@@ -4,16 +4,20 @@ from collections.abc import Collection
 from urllib.parse import urlsplit
 
 from bot.agent.choice import SessionSettings, queue_rules
+from bot.agent.constraints import AgentsFile, Constraints, Directories
 from bot.agent.loop import LoopSettings
 from bot.agent.prompt import PromptBuilder
 from bot.agent.queueing import QueueRules, RulesOf
 from bot.agent.workspace import Workspace
+from bot.bus import Bus
+from bot.models.providers import ModelSetup
 from bot.settings import ChannelSettings, Settings, WebSettings
+from bot.tools.skills import Skills
 from bot.workshop import WorkshopSettings
 from channels.registry import ADAPTERS
 
 
-def prompt_builder(settings: Settings) -> PromptBuilder:
+def prompt_builder(settings: Settings, bus: Bus, directories: Directories) -> PromptBuilder:
     """The prompts, over the workspace, which is made where there is none."""
     workspace = settings.data_dir / "workspace"
     workspace.mkdir(mode=0o700, exist_ok=True)
@@ -22,6 +26,10 @@ def prompt_builder(settings: Settings) -> PromptBuilder:
         workspace=Workspace(workspace),
         top_k=settings.context_top_k,
         max_tokens=settings.context_tokens,
+        skills=Skills(workspace / "skills"),
+        constraints=Constraints(
+            AgentsFile(workspace), directories, own=workspace / "AGENTS.md", emit=bus.emit
+        ),
     )
 
 
@@ -42,6 +50,7 @@ def workshop_settings(settings: Settings) -> WorkshopSettings:
         search=settings.search,
         apis=settings.apis,
         mcp=settings.mcp,
+        sees=ModelSetup.of(settings).profile.sees,
     )
 
 

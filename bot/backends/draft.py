@@ -1,4 +1,4 @@
-"""The answer of a turn as it grows over the steps of the native backend."""
+"""The answer of a turn as it grows over the steps of a backend."""
 
 from collections.abc import Sequence
 from typing import assert_never
@@ -6,6 +6,7 @@ from typing import assert_never
 import msgspec
 from msgspec.structs import replace
 
+from bot.agent.estimate import estimate_picture
 from bot.backends.base import (
     AgentEvent,
     DoneEvent,
@@ -30,6 +31,7 @@ from bot.models.base import (
     ToolCall,
     Usage,
 )
+from bot.models.pictures import keep_newest, show_results
 
 BYTES_PER_TOKEN = 3  # a low guess for Latin text, right for most others: too short an answer beats a refusal
 FRAME_TOKENS = 4  # of a message, around its text
@@ -150,8 +152,11 @@ class Draft:
             PromptMessage(role="tool", content=result.content, tool_call_id=result.call.id)
             for result in results
         ]
-        self.messages = (*self.messages, asked, *answers)
+        shown = show_results([(result.call.function.name, result.pictures) for result in results])
+        if shown is not None:
+            answers.append(shown)
         self._count(asked, answers)
+        self._extend(asked, *answers)
         for result in results:
             self._note(result)
         if said:
@@ -166,7 +171,14 @@ class Draft:
             self.prompt_tokens += _guess(asked.content) + sum(
                 _guess(call.function.name + call.function.arguments) for call in asked.tool_calls
             )
-        self.prompt_tokens += sum(_guess(answer.content) for answer in answers)
+        self.prompt_tokens += sum(map(_guess_message, answers))
+
+    def _extend(self, *messages: PromptMessage) -> None:
+        """Put more into the prompt; older pictures leave it where they would become too many."""
+        longer = (*self.messages, *messages)
+        self.messages = keep_newest(longer)
+        if self.messages is not longer:
+            self.prompt_tokens += sum(map(_guess_message, self.messages)) - sum(map(_guess_message, longer))
 
     def _note(self, result: ToolResultEvent) -> None:
         self._results += 1
@@ -187,7 +199,7 @@ class Draft:
         """Go on with another prompt, where it had to be shortened."""
         if messages is not self.messages:
             self.messages = messages
-            self.prompt_tokens = sum(_guess(message.content) for message in messages)
+            self.prompt_tokens = sum(map(_guess_message, messages))
 
     @property
     def reported(self) -> int | None:
@@ -196,8 +208,8 @@ class Draft:
 
     def hear(self, messages: tuple[PromptMessage, ...]) -> None:
         """Put into the prompt what people have said meanwhile."""
-        self.messages = (*self.messages, *messages)
-        self.prompt_tokens += sum(_guess(message.content) for message in messages)
+        self.prompt_tokens += sum(map(_guess_message, messages))
+        self._extend(*messages)
 
     @property
     def is_over(self) -> bool:
@@ -259,6 +271,11 @@ def _text_argument(call: ToolCall) -> str:
 def _plain(text: str) -> str:
     """A text without what may differ when the same is said again."""
     return " ".join(text.lower().split()).strip(".!")
+
+
+def _guess_message(message: PromptMessage) -> int:
+    pictures = sum(estimate_picture(picture.width, picture.height) for picture in message.pictures)
+    return _guess(message.content) + pictures
 
 
 def _guess(text: str) -> int:

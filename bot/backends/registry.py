@@ -11,7 +11,11 @@ from bot.errors import ConfigError
 from bot.models.providers import ModelSetup
 
 GROUP = "switchboard.backends"
-BACKENDS = {"native": "bot.backends.native:open_native"}
+BACKENDS = {
+    "native": "bot.backends.native:open_native",
+    "openai_agents": "bot.backends.openai_agents:open_openai_agents",
+}
+EXTRAS = {"agents": "agents"}  # by the module that is missing
 LEGACY = {
     "claude_code": "native",
     "gemini_cli": "native",
@@ -64,7 +68,9 @@ def load_factory(place: str) -> BackendFactory:
         factory = getattr(importlib.import_module(module), name, None)
     except ImportError as error:
         needs = error.name or str(error)
-        raise ConfigError(f"The backend at {place} needs {needs}: install it, or set BOT_BACKEND.") from error
+        extra = EXTRAS.get(needs)
+        way = "install it" if extra is None else f"pip install 'switchboard-bot[{extra}]'"
+        raise ConfigError(f"The backend at {place} needs {needs}: {way}, or set BOT_BACKEND.") from error
     if not callable(factory):
         raise ConfigError(f"The backend at {place} is not there: {module} has no function {name!r}.")
     return factory  # type: ignore[no-any-return]  # what a plugin's factory takes shows when it is called

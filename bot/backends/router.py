@@ -9,7 +9,7 @@ from bot.agent.choice import NO_CHOICES, SessionSettings
 from bot.backends.base import AgentBackend
 from bot.backends.registry import BACKENDS, BackendSetup, load_factory, resolve_backend
 from bot.backends.unready import UnreadyBackend
-from bot.errors import ModelError
+from bot.errors import ConfigError, ModelError
 from bot.messages import SessionKey
 from bot.models.base import ModelProfile, PromptMessage, Warmable
 from bot.models.providers import find_fault
@@ -37,13 +37,20 @@ class Router:
         self._backends: dict[str, AgentBackend] = {}
 
     async def backend(self, session: SessionKey) -> AgentBackend:
-        """The backend for a session; while no model is set up, one that says what to do.
+        """The backend for a session; while something is missing to it, one that says what to do.
 
         Raises:
-            ConfigError: The backend's code can't be loaded.
+            ConfigError: The code of the backend in the settings can't be loaded.
         """
         chosen = self._choices.of(session).backend
-        place = self._place if chosen is None else resolve_backend(chosen)
+        if chosen is None:
+            return await self._find(self._place)
+        try:
+            return await self._find(resolve_backend(chosen))
+        except ConfigError as error:  # the person's choice, so it is the person who has to know
+            return UnreadyBackend(f"{error} `/backend default` goes back.", self._setup.models.profile)
+
+    async def _find(self, place: str) -> AgentBackend:
         if (backend := self._backends.get(place)) is not None:
             return backend
         if (fault := self._find_fault(place)) is not None:
@@ -82,8 +89,8 @@ class Router:
                 await backend.aclose()
 
     def _find_fault(self, place: str) -> str | None:
-        """What keeps our own loop from answering; other backends look after themselves."""
-        return find_fault(self._setup.models) if place == BACKENDS["native"] else None
+        """What keeps our model client from answering; backends of others look after themselves."""
+        return find_fault(self._setup.models) if place in BACKENDS.values() else None
 
     def _open(self, place: str) -> AgentBackend:
         return load_factory(place)(self._setup)

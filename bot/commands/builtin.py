@@ -5,10 +5,11 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from bot.agent.queueing import RulesOf
+from bot.agent.spending import Spending
 from bot.commands.access import AccessCommands, AccessRules, Conversing
 from bot.commands.admin import AdminCommands, ChangedSettings, Chats
 from bot.commands.call import Command
-from bot.commands.context import Backends, ContextCommands, Lines, Prompts
+from bot.commands.context import Backends, ContextCommands, Lines, Offers, Prompts, offer_nothing
 from bot.commands.display import DisplayCommands
 from bot.commands.engine import Engine, Operations
 from bot.commands.models import Catalogue, Choices, ModelCommands
@@ -32,6 +33,7 @@ class Ports:
 
     Attributes:
         history: The most lines of history that a turn reads.
+        offers: The tools of a turn.
     """
 
     engine: Engine
@@ -41,6 +43,7 @@ class Ports:
     choices: Choices
     catalogue: Catalogue
     usage: Usage
+    spending: Spending
     prompts: Prompts
     backends: Backends
     access: Access
@@ -49,6 +52,7 @@ class Ports:
     changed: ChangedSettings
     chats: Chats
     history: int
+    offers: Offers = offer_nothing
 
 
 def builtin_commands(ports: Ports) -> tuple[Command, ...]:
@@ -61,8 +65,15 @@ def builtin_commands(ports: Ports) -> tuple[Command, ...]:
         QueueCommands(sessions, ports.choices, ports.rules).commands,
         DisplayCommands(sessions, ports.choices).commands,
         StatusCommands(sessions, ports.choices, ports.usage, engine).commands,
-        UsageCommands(sessions, ports.usage).commands,
-        ContextCommands(sessions, ports.lines, ports.prompts, ports.backends, history=ports.history).commands,
+        UsageCommands(sessions, ports.usage, ports.spending).commands,
+        ContextCommands(
+            sessions,
+            ports.lines,
+            ports.prompts,
+            ports.backends,
+            history=ports.history,
+            offers=ports.offers,
+        ).commands,
         AdminCommands(
             engine,
             ports.operations,

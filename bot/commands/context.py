@@ -5,7 +5,7 @@ from typing import Protocol
 
 from msgspec.structs import replace
 
-from bot.agent.history import estimate_tokens
+from bot.agent.estimate import DANGER, WARNING, Breakdown, Level, Meter
 from bot.agent.prompt import Prompt
 from bot.agent.store import Begun
 from bot.backends.base import AgentBackend
@@ -13,14 +13,36 @@ from bot.commands.call import Answer, Call, Command
 from bot.commands.sessions import Sessions
 from bot.commands.spec import CommandSpec
 from bot.commands.wording import count
-from bot.messages import InboundMessage, SessionKey, StoredMessage
-from bot.models.base import ModelProfile, PromptMessage
+from bot.messages import InboundMessage, SessionKey
+from bot.models.base import ModelProfile, PromptMessage, ToolSchema
+
+BAR = 20  # characters
+FULL, EMPTY = "█", "░"
+ADVICE: dict[Level, str] = {
+    "ok": "",
+    "warning": (
+        f"The window is more than {WARNING:.0%} full. `/compact` summarises what was said before, and `/new`"
+        " begins a new session."
+    ),
+    "danger": (
+        f"The window is more than {DANGER:.0%} full, and there is hardly room for an answer. Say `/compact`"
+        " to have what was said before summarised, or `/new` to begin a new session."
+    ),
+}
 
 
 class Prompts(Protocol):
     """Builds prompts, as for a turn."""
 
-    async def build(self, message: InboundMessage, begun: Begun, profile: ModelProfile) -> Prompt: ...
+    async def build(
+        self,
+        message: InboundMessage,
+        begun: Begun,
+        profile: ModelProfile,
+        *,
+        tools: tuple[ToolSchema, ...] = (),
+        is_preview: bool = False,
+    ) -> Prompt: ...
 
 
 class Backends(Protocol):
@@ -30,10 +52,21 @@ class Backends(Protocol):
 
 
 class Lines(Protocol):
-    """Reads what the model may see of a session."""
+    """Reads what a turn begins with."""
 
-    async def in_context(self, session: SessionKey, limit: int) -> tuple[int, list[StoredMessage]]:
-        """How many lines there are in all, and the newest of them, oldest first."""
+    async def upcoming(self, session: SessionKey, *, history: int) -> Begun:
+        """What the next turn of a session would begin with, with so many lines at most."""
+
+
+class Offers(Protocol):
+    """Says which tools the sender of a message has."""
+
+    def __call__(self, message: InboundMessage) -> tuple[ToolSchema, ...]: ...
+
+
+def offer_nothing(message: InboundMessage) -> tuple[ToolSchema, ...]:
+    """The tools of a bot that has none."""
+    return ()
 
 
 class ContextCommands:
@@ -41,26 +74,39 @@ class ContextCommands:
 
     Args:
         history: The most lines of history that a turn reads.
+        offers: The tools of the next turn.
     """
 
     def __init__(
-        self, sessions: Sessions, lines: Lines, prompts: Prompts, backends: Backends, *, history: int
+        self,
+        sessions: Sessions,
+        lines: Lines,
+        prompts: Prompts,
+        backends: Backends,
+        *,
+        history: int,
+        offers: Offers = offer_nothing,
     ) -> None:
         self._sessions = sessions
         self._lines = lines
         self._prompts = prompts
         self._backends = backends
         self._history = history
+        self._offers = offers
 
     async def show(self, call: Call) -> Answer:
         """`/context`."""
         session = await self._sessions.current(call.chat)
-        turns, lines = await self._lines.in_context(session, self._history)
+        begun = await self._lines.upcoming(session, history=self._history)
         profile = (await self._backends.backend(session)).profile
         message = replace(call.message, session=session, text="", attachments=())
-        begun = Begun(attempt=1, turns=turns, history=tuple(lines))
-        prompt = await self._prompts.build(message, begun, profile)
-        return Answer(text=_describe(prompt.messages, profile, turns))
+        tools = () if profile.compact else self._offers(message)
+        prompt = await self._prompts.build(message, begun, profile, tools=tools, is_preview=True)
+        filled = Meter().measure(prompt.messages, tools, window=profile.window)
+        shown = _describe(filled, profile, len(tools))
+        return Answer(
+            text="\n\n".join(part for part in (shown, _tell_of_talk(prompt.messages, begun)) if part)
+        )
 
     def commands(self) -> tuple[Command, ...]:
         """What is registered."""
@@ -70,20 +116,39 @@ class ContextCommands:
         return (Command(spec, self.show),)
 
 
-def _describe(messages: Sequence[PromptMessage], profile: ModelProfile, turns: int) -> str:
-    history = [part for part in messages[:-1] if part.role != "system"]
-    system = _tokens([part for part in messages if part.role == "system"])
-    said = _tokens(history)
-    free = max(0, profile.window - profile.max_output - system - said)
+def _describe(filled: Breakdown, profile: ModelProfile, tools: int) -> str:
+    free = max(0, profile.window - profile.max_output - filled.total)
     lines = [
-        f"**Context**: about {system + said:,} of {profile.window:,} tokens",
-        f"- Instructions: {system:,}",
-        f"- History: {said:,} ({len(history):,} of {count(turns, 'message')})",
+        f"**Context**: about {filled.total:,} of {profile.window:,} tokens, {filled.share:.0%}",
+        f"`{draw_bar(filled.share)}`",
+        f"- Instructions: {filled.system:,}",
+        f"- Tools: {filled.tools:,} ({count(tools, 'tool')})",
+        f"- What people said: {filled.user:,}",
+        f"- What I said: {filled.assistant:,}",
+        f"- Tool results: {filled.tool_results:,}",
         f"- Kept for the answer: {profile.max_output:,}",
         f"- Free: {free:,}",
     ]
-    return "\n".join(lines)
+    advice = ADVICE[filled.level]
+    return "\n".join(lines) + (f"\n\n⚠️ {advice}" if advice else "")
 
 
-def _tokens(messages: Sequence[PromptMessage]) -> int:
-    return sum(estimate_tokens(part.content) for part in messages)
+def draw_bar(share: float) -> str:
+    """A bar of text, as full as the window; what is neither empty nor full never looks so."""
+    full = min(BAR, round(share * BAR))
+    if 0 < share < 1:
+        full = min(BAR - 1, max(1, full))
+    return FULL * full + EMPTY * (BAR - full)
+
+
+def _tell_of_talk(messages: Sequence[PromptMessage], begun: Begun) -> str:
+    """How much of the talk is shown word for word."""
+    if not begun.turns:
+        return ""
+    frames = 1 if begun.summary is not None else 0
+    said = sum(part.role != "tool" and part.role != "system" and not part.tool_calls for part in messages)
+    shown = said - frames - 1  # the last one is the message that is still to come
+    text = f"Of {count(begun.turns, 'message')}, the newest {shown:,} are shown to me word for word"
+    if begun.summary is None:
+        return f"{text}."
+    return f"{text}, and what came before as a summary of {count(begun.summary.tokens, 'token')}."

@@ -20,7 +20,16 @@ from bot.hooks.effects import (
     Reply,
     RequireApproval,
 )
-from bot.messages import Address, Attachment, EndReason, Frozen, InboundMessage, RunId, SessionKey
+from bot.messages import (
+    Address,
+    Attachment,
+    EndReason,
+    Frozen,
+    InboundMessage,
+    RunId,
+    SessionKey,
+    StoredMessage,
+)
 from bot.models.base import ModelRequest, PromptMessage
 from bot.tools.base import Arguments, Tool, ToolContext
 
@@ -228,10 +237,12 @@ class ToolResultPersist(Point["ToolResultPersist", Change, Never], frozen=True, 
 
 
 class BeforeCompaction(Point["BeforeCompaction", Never, Never], frozen=True, kw_only=True):
-    """The history of a session is about to be shortened."""
+    """A history is about to be shortened, before `message` is answered; `history` has its newest lines."""
 
     name = "before_compaction"
     session: SessionKey
+    message: InboundMessage
+    history: tuple[StoredMessage, ...]
     lines: int
     tokens: int
 

@@ -1,1 +1,1 @@
-"""Clients that the native backend samples from."""
+"""Clients that backends sample from."""

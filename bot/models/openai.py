@@ -14,7 +14,9 @@ from bot.messages import Frozen
 from bot.models.assembly import Assembler
 from bot.models.base import ModelEvent, ModelProfile, ModelRequest
 from bot.models.faults import http_fault
+from bot.models.pictures import pictures_in
 from bot.models.providers import ModelSetup
+from bot.models.sight import Refusal, Sight
 from bot.models.sse import OversizedEvent, SseReader
 from bot.models.wire import Dialect, encode_request
 
@@ -52,6 +54,7 @@ class OpenAIClient:
         base_url: The root of the API, with `/v1`.
         api_key: Sent as a bearer token; none goes out without it.
         keeps_connections: Use a connection for many calls; not worth it where connecting costs nothing.
+        sight: Which of the models take pictures, where the profile says that they may.
     """
 
     def __init__(
@@ -62,6 +65,7 @@ class OpenAIClient:
         profile: ModelProfile,
         timeouts: Timeouts,
         keeps_connections: bool = True,
+        sight: Sight | None = None,
     ) -> None:
         self._url = base_url.rstrip("/") + "/chat/completions"
         self._api_key = api_key
@@ -69,6 +73,7 @@ class OpenAIClient:
         self._timeouts = timeouts
         self._keeps_connections = keeps_connections
         self._dialect = Dialect()
+        self._sight = sight or Sight()
         self._session: aiohttp.ClientSession | None = None
         self._streams = 0
 
@@ -118,10 +123,27 @@ class OpenAIClient:
         return min(MAX_MERGE_SECONDS, MERGE_SECONDS * max(1.0, self._streams / MANY_STREAMS))
 
     async def _open(self, request: ModelRequest) -> aiohttp.ClientResponse:
+        """Send the request; pictures if the model takes them, and a line in their place if it does not."""
+        pictures, sight, model = pictures_in(request.messages), self._sight, request.model
+        shows = bool(pictures) and self._profile.sees and sight.may_show(model, pictures)
+        answer = await self._ask(request, shows_pictures=shows)
+        if not isinstance(answer, Refusal):
+            if shows:
+                sight.took(model)
+            return answer
+        if not shows or not sight.may_be_cause(answer):
+            raise answer.fault
+        refusal, answer = answer, await self._ask(request, shows_pictures=False)
+        if isinstance(answer, Refusal):
+            raise answer.fault
+        sight.refused(model, pictures, refusal)
+        return answer
+
+    async def _ask(self, request: ModelRequest, *, shows_pictures: bool) -> aiohttp.ClientResponse | Refusal:
         """Send the request, in simpler words if the server doesn't know all of them."""
         dialect = self._dialect
         while True:
-            response = await self._post(encode_request(request, dialect))
+            response = await self._post(await _encode(request, dialect, has_pictures=shows_pictures))
             if response.status == 200:
                 self._dialect = dialect
                 return response
@@ -134,7 +156,8 @@ class OpenAIClient:
                 response.close()
             simpler = _simplify(dialect, response.status, body)
             if simpler == dialect:
-                raise http_fault(response.status, response.headers, body, secret=self._api_key)
+                fault = http_fault(response.status, response.headers, body, secret=self._api_key)
+                return Refusal(response.status, body, fault)
             dialect = simpler
 
     async def _post(self, body: bytes) -> aiohttp.ClientResponse:
@@ -311,6 +334,13 @@ def _check_is_whole(assembler: Assembler, response: aiohttp.ClientResponse, *, i
     raise ModelUnavailable("The model server broke off in the middle of the answer.")
 
 
+async def _encode(request: ModelRequest, dialect: Dialect, *, has_pictures: bool) -> bytes:
+    """The body of a request; megabytes of pictures are put together in a thread."""
+    if has_pictures:
+        return await asyncio.to_thread(encode_request, request, dialect)
+    return encode_request(request, dialect, has_pictures=False)
+
+
 def _simplify(dialect: Dialect, status: int, body: bytes) -> Dialect:
     """The dialect without the parameter that the server complains about; the same if it is not about one."""
     if status not in (400, 422):
@@ -348,6 +378,7 @@ def open_openai(setup: ModelSetup) -> OpenAIClient:
         section.base_url or DEFAULT_BASE_URL,
         key.get_secret_value() if key is not None else None,
         profile=setup.profile,
+        sight=Sight(is_sure=section.pictures == "on"),
         timeouts=Timeouts(
             connect=section.connect_timeout,
             first_token=section.first_token_timeout,

@@ -85,6 +85,7 @@ class ModelSetup:
             window=section.context_window,
             max_output=section.max_output,
             compact=self.provider == "local",
+            sees=self.provider == "openai" and self.openai.pictures != "off",
         )
 
 

@@ -5,12 +5,15 @@ Servers differ: what we don't need is passed over, and what may be absent may be
 Source: OpenAI API reference, Chat Completions, "Create" and "The chat completion chunk object".
 """
 
+from base64 import b64encode
 from typing import Literal, TypeAlias
 
 import msgspec
 
 from bot.identity_cache import IdentityCache
-from bot.models.base import ModelRequest, PromptMessage, ToolSchema
+from bot.models.base import ModelRequest, Picture, PromptMessage, ToolSchema
+from bot.models.picture_files import FilePicture
+from bot.models.pictures import BLIND, left_out
 
 
 class Dialect(msgspec.Struct, frozen=True, kw_only=True):
@@ -46,12 +49,26 @@ class Tool(msgspec.Struct, frozen=True, kw_only=True):
     type: Literal["function"] = "function"
 
 
+class TextPart(msgspec.Struct, frozen=True, kw_only=True):
+    """Text beside pictures."""
+
+    text: str
+    type: Literal["text"] = "text"
+
+
+class PartsMessage(msgspec.Struct, frozen=True, kw_only=True):
+    """A message with pictures; their parts are encoded already."""
+
+    role: Literal["user"] = "user"
+    content: tuple[TextPart | msgspec.Raw, ...]
+
+
 class ChatBody(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """The body of a request."""
 
     model: str
     tools: msgspec.Raw | None = None  # ahead of the messages: what stays the same comes first
-    messages: tuple[PromptMessage, ...] = ()
+    messages: tuple[PromptMessage | PartsMessage, ...] = ()
     stream: Literal[True] | None = None
     stream_options: StreamOptions | None = None
     max_completion_tokens: int | None = None
@@ -59,25 +76,29 @@ class ChatBody(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     tool_choice: Literal["none"] | None = None
 
 
-def encode_request(request: ModelRequest, dialect: Dialect) -> bytes:
-    """The body that asks for a streamed answer."""
-    body = _body(request, dialect)
+def encode_request(request: ModelRequest, dialect: Dialect, *, has_pictures: bool = True) -> bytes:
+    """The body that asks for a streamed answer.
+
+    Args:
+        has_pictures: Without them, a line stands in the place of those of each message.
+    """
     try:
-        return _encoder.encode(body)
+        return _encoder.encode(_body(request, dialect, has_pictures=has_pictures))
     except UnicodeEncodeError:  # half of a surrogate pair, as some platforms let through
-        whole = [msgspec.structs.replace(part, content=_mend(part.content)) for part in body.messages]
-        return _encoder.encode(msgspec.structs.replace(body, messages=tuple(whole)))
+        whole = [msgspec.structs.replace(part, content=_mend(part.content)) for part in request.messages]
+        request = msgspec.structs.replace(request, messages=tuple(whole))
+        return _encoder.encode(_body(request, dialect, has_pictures=has_pictures))
 
 
 def _mend(text: str) -> str:
     return text.encode(errors="replace").decode()
 
 
-def _body(request: ModelRequest, dialect: Dialect) -> ChatBody:
+def _body(request: ModelRequest, dialect: Dialect, *, has_pictures: bool) -> ChatBody:
     limit = request.max_completion_tokens
     return ChatBody(
         model=request.model,
-        messages=request.messages,
+        messages=_messages(request.messages, has_pictures=has_pictures),
         stream=True,
         stream_options=StreamOptions() if dialect.has_stream_options else None,
         max_completion_tokens=limit if dialect.has_new_limit else None,
@@ -85,6 +106,31 @@ def _body(request: ModelRequest, dialect: Dialect) -> ChatBody:
         tools=_encode_tools(request.tools) if request.tools else None,
         tool_choice="none" if request.tools and not request.may_call else None,
     )
+
+
+def _messages(
+    messages: tuple[PromptMessage, ...], *, has_pictures: bool
+) -> tuple[PromptMessage | PartsMessage, ...]:
+    """The messages as they go out; those without pictures are encoded as they stand."""
+    if not any(message.pictures for message in messages):
+        return messages
+    if not has_pictures:
+        return tuple(left_out(message, BLIND) for message in messages)
+    return tuple(_in_parts(message) if message.pictures else message for message in messages)
+
+
+def _in_parts(message: PromptMessage) -> PromptMessage | PartsMessage:
+    if message.role != "user":  # no other takes them
+        return left_out(message, BLIND)
+    text = (TextPart(text=message.content),) if message.content.strip() else ()  # some refuse an empty one
+    return PartsMessage(content=(*text, *map(_picture_part, message.pictures)))
+
+
+def _picture_part(picture: Picture) -> msgspec.Raw:
+    """The part of a picture, joined by hand: an encoder would look at each character of it once more."""
+    content = picture.base64 if isinstance(picture, FilePicture) else b64encode(picture.data)
+    head = _encoder.encode(f"data:{picture.mime};base64,").removesuffix(b'"')
+    return msgspec.Raw(b"".join((b'{"type":"image_url","image_url":{"url":', head, content, b'"}}')))
 
 
 def _encode_all(schemas: tuple[ToolSchema, ...]) -> msgspec.Raw:

@@ -25,6 +25,10 @@ class CompactionSettings(Section):
         default=None, min_length=1, description="Model that summarises; default: the session's own."
     )
     timeout: float = Field(default=120, gt=0, le=600, description="Seconds for one summary.")
+    flush: bool = Field(
+        default=False,
+        description="Let the model write into its notes what must not be lost, before it is summarised.",
+    )
 
     @property
     def kept(self) -> float:

@@ -1,7 +1,7 @@
 """Sections: the models that answer, and the one that hears."""
 
 from pathlib import Path
-from typing import Annotated, TypeAlias
+from typing import Annotated, Literal, TypeAlias
 
 from pydantic import AfterValidator, Field, SecretStr, ValidationInfo, field_validator
 
@@ -33,6 +33,10 @@ class OpenAISettings(Section):
     context_window: int = Field(default=128_000, ge=512, description="Tokens of prompt and answer together.")
     max_output: MaxOutput = Field(
         default=8_192, ge=16, validate_default=True, description="The most tokens of one answer."
+    )
+    pictures: Literal["auto", "on", "off"] = Field(
+        default="auto",
+        description="Pictures for the model: auto until it refuses them, on (a refusal is an error), off.",
     )
     connect_timeout: float = Field(
         default=10, gt=0, description="Seconds until the server must have picked up."

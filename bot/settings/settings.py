@@ -33,6 +33,7 @@ from bot.settings.plugins import PluginsSettings
 from bot.settings.queue import QueueSettings
 from bot.settings.sandbox import SandboxSettings
 from bot.settings.scheduler import HeartbeatSettings, TimeZone
+from bot.settings.spending import BudgetsSettings, Prices, unpriced_budgets
 from bot.settings.tools import ToolsSettings
 
 PLAIN_NAMES = {"OPENAI_API_KEY": "api_key", "OPENAI_BASE_URL": "base_url"}
@@ -76,7 +77,7 @@ class Settings(BaseSettings):
     name: str = Field(
         default="Switchboard", min_length=1, max_length=64, description="What the bot is called."
     )
-    backend: str = Field(default="native", description="What answers: native.")
+    backend: str = Field(default="native", description="What answers: native, openai_agents.")
     provider: Literal["openai", "local"] | None = Field(
         default=None, description="Default: openai where a key or a base URL is set, else local."
     )
@@ -92,14 +93,26 @@ class Settings(BaseSettings):
     max_crashes: int = Field(default=3, ge=1, description="Crashes by one message until it is put aside.")
     run_timeout: float = Field(default=600, gt=0, description="Seconds for one turn.")
     shutdown_grace: float = Field(default=20, ge=0, description="Seconds that running turns get at shutdown.")
-    context_top_k: int = Field(default=12, ge=1, le=1000, description="Messages of history in the prompt.")
-    context_tokens: int = Field(default=8_000, ge=64, description="Tokens of history in the prompt.")
+    context_top_k: int = Field(
+        default=200,
+        ge=1,
+        le=1000,
+        description="Messages of history in the prompt, until they are summarised.",
+    )
+    context_tokens: int = Field(
+        default=8_000, ge=64, description="Tokens of history in the prompt, until they are summarised."
+    )
     public_url: str | None = Field(
         default=None,
         pattern=r"^https://|^http://(127\.0\.0\.1|localhost)",
         description="Where platforms reach the web server, for webhook modes: https://bot.example.org",
     )
     timezone: TimeZone = Field(default="UTC", description="Where people are, for times: Europe/Berlin.")
+    prices: Prices = Field(
+        default={},
+        description='Prices of a million tokens: {"gpt-4o*": {"input": 2.5, "cached": 1.25, "output": 10}}',
+    )
+    budgets: BudgetsSettings = BudgetsSettings()
     queue: QueueSettings = QueueSettings()
     tools: ToolsSettings = ToolsSettings()
     approvals: ApprovalSettings = ApprovalSettings()
@@ -132,7 +145,12 @@ class Settings(BaseSettings):
 
     @model_validator(mode="after")
     def _fit_together(self) -> Self:
-        if faults := [*self._unreachable(), *self._ambiguous(), *self._unheard()]:
+        if faults := [
+            *self._unreachable(),
+            *self._ambiguous(),
+            *self._unheard(),
+            *unpriced_budgets(self.prices, self.budgets),
+        ]:
             raise ValueError("\n".join(faults))
         return self
 

@@ -26,10 +26,16 @@ DEFAULT_MODES: Final[Mapping[Risk, Mode]] = {
 }
 ONCE, ALWAYS, DENY = "Allow once", "Allow always", "Deny"
 WORDS = ("once", "always", "deny")
-MAX_SHOWN = 1_500  # characters of the arguments, in a question
+STATUS: Final = {ONCE: "allowed once", ALWAYS: "allowed always", None: "no answer"}  # else: denied
+MAX_SHOWN = 12_000  # characters of the arguments, in a question: a few messages on any platform
+MAX_NAME = 60  # characters of a person's name
 FORBIDDEN = "the operator's rules forbid it"
 NOT_PERMITTED = "an admin was asked and has not permitted it"
 NOBODY_SAID = "an admin was asked and did not answer within {seconds:g} s"
+TOO_LONG = (
+    "an admin has to see the whole call, and its arguments have {count:,} characters as they are shown, "
+    f"of at most {MAX_SHOWN:,}: do it in smaller parts"
+)
 
 
 class Rule(Protocol):
@@ -72,7 +78,10 @@ class Approvals:
         rules: By tool, a glob; `exec@member` holds for one role alone.
         may_approve: Whether somebody may give a permission.
         chat: Where admins are asked; without it, where the person is.
-        redact: Hides secrets in what is shown.
+        redact: Hides secrets in what is shown; what runs has them.
+
+    Raises:
+        re.error: A pattern of a rule is no regular expression.
     """
 
     def __init__(
@@ -125,11 +134,15 @@ class Approvals:
         """Ask; gives why the call is not made, `None` where it is permitted."""
         key = _key(tool, written, context)
         if await self._permissions.get(key) is not None:
-            await self._note(tool, context, "allowed always")
+            await self._note(tool, context, STATUS[ALWAYS])
             return None
+        shown = visible(self._redact(written)) if len(written) <= MAX_SHOWN else written
+        if len(shown) > MAX_SHOWN:
+            await self._note(tool, context, "too long to be shown")
+            return TOO_LONG.format(count=len(shown))
         answer = await self._questions.ask(
             context,
-            self._question(tool, written, context),
+            self._question(tool, shown, context),
             options=(ONCE, ALWAYS, DENY),
             words=WORDS,
             seconds=self._seconds,
@@ -137,19 +150,16 @@ class Approvals:
             address=self._chat,
             takes_text=False,
         )
-        await self._note(tool, context, "no answer" if answer is None else answer.lower())
         if answer == ALWAYS:
             await self._permissions.put(key, context.person)
+        await self._note(tool, context, STATUS.get(answer, "denied"))
         if answer in (ONCE, ALWAYS):
             return None
         return NOBODY_SAID.format(seconds=self._seconds) if answer is None else NOT_PERMITTED
 
-    def _question(self, tool: Tool, written: str, context: ToolContext) -> str:
-        shown = self._redact(written)
-        if len(shown) > MAX_SHOWN:
-            shown = f"{shown[:MAX_SHOWN]}… ({len(shown):,} characters)"
-        who = context.message.sender.name or context.message.sender.id
-        where = "" if self._chat is None else f" in `{context.session}`"
+    def _question(self, tool: Tool, shown: str, context: ToolContext) -> str:
+        who = _one_line(context.message.sender.name or context.message.sender.id)
+        where = "" if self._chat is None else f" in `{_one_line(context.session)}`"
         fence = "`" * max(3, _longest_ticks(shown) + 1)
         return f"**May I run `{tool.name}`** for {who}{where}?\n{fence}json\n{shown}\n{fence}"
 
@@ -186,7 +196,18 @@ def _exactness(rule: _Compiled) -> tuple[bool, bool]:
 def _key(tool: Tool, written: str, context: ToolContext) -> str:
     """What is allowed for good: this call, for this person, in this chat."""
     parts = (tool.name, written, context.person, context.address.session())
-    return "always:" + hashlib.sha256("\x1f".join(parts).encode()).hexdigest()
+    return "always:" + hashlib.sha256("\x1f".join(parts).encode(errors="backslashreplace")).hexdigest()
+
+
+def visible(written: str) -> str:
+    """Escape in a piece of JSON what could not be seen; it stands for the same values."""
+    return "".join(sign if sign.isprintable() else json.dumps(sign)[1:-1] for sign in written)
+
+
+def _one_line(name: str) -> str:
+    """A name that can't pass for a part of the question."""
+    seen = "".join(sign if sign.isprintable() else " " for sign in name)
+    return " ".join(seen.replace("`", "'").split())[:MAX_NAME]
 
 
 def _longest_ticks(text: str) -> int:

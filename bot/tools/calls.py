@@ -22,6 +22,8 @@ from bot.hooks.points import AfterToolCall, ToolResultPersist
 from bot.hooks.registry import Hooks
 from bot.messages import Attachment, Frozen
 from bot.models.base import ToolCall
+from bot.models.picture_files import MAX_PICTURES, load_pictures
+from bot.models.pictures import BLIND
 from bot.tools.arguments import parse_arguments, validate_arguments
 from bot.tools.base import Arguments, Denied, Gate, Ledger, Tool, ToolContext, ToolFault, ToolOutput
 from bot.tools.jobs import Countdown, Jobs, Late
@@ -45,21 +47,25 @@ RUNS_ON = (
     "It took more than {seconds:g} s, and what it does can't be stopped: it may still take effect. "
     "Find out what happened before you repeat it."
 )
+LEFT_OUT = "\n[{count} not shown: {reason}]"
+UNFIT = "no picture that models take, too large, or one too many at once"
 UNCHECKED = "the check of this call {fault}, so it was not made"
 
 Pause: TypeAlias = Callable[[], AbstractContextManager[None]]
 
 
 class CallLimits(Frozen, frozen=True, kw_only=True):
-    """Seconds that calls may take.
+    """What calls may take.
 
     Attributes:
-        batch: For the calls of one step; while a person is waited for they are not counted.
-        gate: Until a gate that has not answered denies; beyond any approval, for one that hangs.
+        batch: Seconds for the calls of one step; while a person is waited for they are not counted.
+        gate: Seconds until a gate that has not answered denies; beyond any approval, for one that hangs.
+        pictures: How many the model is shown of the results of one step; 0 where it sees nothing.
     """
 
     batch: float = 120.0
     gate: float = 600.0
+    pictures: int = MAX_PICTURES
 
 
 DEFAULT_LIMITS = CallLimits()
@@ -120,14 +126,19 @@ class ToolCalls:
 
     async def call(self, call: ToolCall) -> ToolResultEvent:
         """See `bot.backends.base.Tools.call`."""
-        return _event(call, await self.carry_out(call, self._context))
+        return await self._event(call, await self.carry_out(call, self._context), self._limits.pictures)
 
     async def call_all(
         self, calls: Sequence[ToolCall], *, should_skip: Callable[[], bool]
     ) -> list[ToolResultEvent]:
         """See `bot.backends.base.Tools.call_all`."""
         results = await self.carry_out_all(calls, should_skip=should_skip)
-        return [_event(call, result) for call, result in zip(calls, results, strict=True)]
+        events: list[ToolResultEvent] = []
+        room = self._limits.pictures
+        for call, result in zip(calls, results, strict=True):
+            events.append(await self._event(call, result, room))
+            room -= len(events[-1].pictures)
+        return events
 
     async def carry_out(
         self, call: ToolCall, context: ToolContext, *, pause: Pause = nullcontext
@@ -231,6 +242,23 @@ class ToolCalls:
         told = CUT_OFF if has_begun else NOT_STARTED
         return CallResult(text=told.format(seconds=self._limits.batch), status="error")
 
+    async def _event(self, call: ToolCall, result: CallResult, most_pictures: int) -> ToolResultEvent:
+        """What the turn is told of a result; its pictures are read now, at most so many."""
+        pictures = await load_pictures(result.images, most=most_pictures)
+        missing = pictures.count(None)
+        reason = UNFIT if self._limits.pictures else BLIND
+        note = LEFT_OUT.format(count=missing, reason=reason) if missing else ""
+        return ToolResultEvent(
+            call=call,
+            content=result.text + note,
+            status=result.status,
+            attachments=result.attachments,
+            pictures=tuple(picture for picture in pictures if picture is not None),
+            is_final=result.is_final,
+            has_spoken=result.has_spoken,
+            rounds=result.rounds,
+        )
+
     def _find(self, name: str) -> Tool:
         if (tool := self._tools.get(name)) is not None:
             return tool
@@ -301,18 +329,6 @@ class ToolCalls:
                 return outcome
             case _:
                 raise TypeError(f"tool {tool.name!r} gave no str and no ToolOutput: {type(outcome).__name__}")
-
-
-def _event(call: ToolCall, result: CallResult) -> ToolResultEvent:
-    return ToolResultEvent(
-        call=call,
-        content=result.text,
-        status=result.status,
-        attachments=result.attachments,
-        is_final=result.is_final,
-        has_spoken=result.has_spoken,
-        rounds=result.rounds,
-    )
 
 
 def _runs_in_thread(tool: Tool) -> bool:

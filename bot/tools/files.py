@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from pathlib import PurePosixPath
 
 from bot.messages import Attachment
+from bot.models.picture_files import MAX_BYTES
 from bot.tools.base import Tool, ToolFault, ToolOutput
 from bot.tools.declare import declare
 from bot.tools.decoding import Decoded, decode, picture_type
@@ -15,7 +16,7 @@ from bot.tools.workspace import Entry, Jail
 
 MAX_READ = 10_000_000  # bytes of a file
 MAX_WRITE = 2_000_000  # bytes
-MAX_PICTURE = 5_000_000  # bytes; more is refused by the models' servers
+MAX_PICTURE = MAX_BYTES
 MAX_LINES = 2_000
 MAX_LINE = 2_000  # characters
 MAX_TEXT = 60_000  # characters of one answer to the model

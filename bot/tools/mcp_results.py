@@ -21,16 +21,12 @@ from mcp_types import (
 
 from bot.messages import Attachment, new_id
 from bot.tools.base import ToolFault, ToolOutput
+from bot.tools.decoding import picture_type
 from bot.tools.mcp_schema import encode_json
 
 MAX_TEXT = 50_000
 MAX_FILES = 16  # of one result
 MAX_KEPT = 256 * 2**20  # bytes of all results together
-MAGIC = {
-    b"\x89PNG\r\n\x1a\n": "image/png",
-    b"\xff\xd8\xff": "image/jpeg",
-    b"GIF8": "image/gif",
-}
 
 
 class Shelf:
@@ -55,14 +51,15 @@ class Shelf:
             data = base64.b64decode(content, validate=True)
         except (binascii.Error, ValueError):
             return None
-        mime = _seen(data) or mime
+        seen = picture_type(data)  # what is said of it may be wrong
+        mime = seen or mime
         self._directory.mkdir(mode=0o700, parents=True, exist_ok=True)
         self._make_room(len(data))
         path = self._directory / f"{new_id()}{mimetypes.guess_extension(mime) or '.bin'}"
         path.write_bytes(data)
         kind = mime.partition("/")[0]
         return Attachment(
-            kind="image" if _seen(data) else "audio" if kind == "audio" else "file",
+            kind="image" if seen else "audio" if kind == "audio" else "file",
             name=path.name,
             mime=mime,
             size=len(data),
@@ -126,13 +123,6 @@ async def _put(content: str, mime: str, name: str, files: list[Attachment], shel
         return f"[{name}a file that can't be read]"
     files.append(file)
     return f"[{name}{file.kind}, saved as {file.path}]"
-
-
-def _seen(data: bytes) -> str | None:
-    """The kind of an image that a model can look at, by its first bytes: what is said may be wrong."""
-    if data[:4] == b"RIFF" and data[8:12] == b"WEBP":
-        return "image/webp"
-    return next((mime for magic, mime in MAGIC.items() if data.startswith(magic)), None)
 
 
 def _cut(text: str) -> str:

@@ -10,10 +10,11 @@ from bot.errors import StoreError
 from bot.messages import Address, Attachment
 from bot.tools.base import Speaker, Tool, ToolContext, ToolFault, ToolOutput
 from bot.tools.declare import declare
-from bot.tools.workspace import Jail
+from bot.tools.workspace import UNSEEN, Jail
 
 MAX_TEXT: Final = 20_000  # characters
 MAX_FILE: Final = 50_000_000  # bytes
+MAX_NAME: Final = 200  # characters of a file's name
 SHOWN: Final = 20  # chats in a fault
 ADMINS_ONLY = "This person may write to their own chat only; an admin may write to others."
 
@@ -77,7 +78,7 @@ class MessagingTools:
             raise ToolFault(
                 f"{path} has {entry.size / 1e6:.0f} MB, and at most {MAX_FILE / 1e6:.0f} are sent."
             )
-        shown = name.strip().replace("/", "_")[:200] or entry.name
+        shown = UNSEEN.sub("", name).strip().replace("/", "_")[:MAX_NAME] or entry.name
         mime = mimetypes.guess_type(shown)[0] or "application/octet-stream"
         attachment = Attachment(
             kind="image" if mime.startswith("image/") else "file",

@@ -3,6 +3,7 @@
 import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
+from dataclasses import replace
 from pathlib import Path
 from types import TracebackType
 from typing import Self, TypeAlias
@@ -115,9 +116,12 @@ class Rig:
         run_timeout = self.changes.pop("run_timeout", 60.0)
         seams = self.changes.pop("seams", Seams())
         rules = self.changes.pop("rules", EACH_FOR_ITSELF)
+        spending = self.changes.pop("spending", None)
         assert isinstance(run_timeout, float)
         assert isinstance(rules, QueueRules)
         assert isinstance(seams, Seams)
+        if callable(spending):
+            seams = replace(seams, spending=spending(self.store))
         turn = Turn(
             journal=self.store.journal,
             ledger=self.store.ledger,

@@ -7,8 +7,16 @@ from pathlib import Path
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
-from bot.agent.constraints import MAX_BYTES, AgentsFile, Found
+from bot.agent.constraints import HEADER, MAX_BYTES, AgentsFile, Constraints, Directories, Found
+from bot.hooks.points import BeforeToolCall
+from bot.hooks.registry import Hooks
+from bot.messages import AgentsMdLoaded, SessionKey
+from bot.tools.base import ToolContext
+from bot.tools.files import FileTools
+from bot.tools.workspace import Jail
+from tests.factories import inbound
 
 
 @pytest.fixture
@@ -170,3 +178,121 @@ async def test_no_character_is_cut_through(
 
     assert text is not None
     assert set(text.split("\n")[0]) <= {"x", char}
+
+
+# --- what a turn is told
+
+
+class Rules:
+    """The constraints of a workspace, and who was told of what."""
+
+    def __init__(self, root: Path) -> None:
+        self.now = 0.0
+        self.told: list[AgentsMdLoaded] = []
+        self.directories = Directories()
+        self.constraints = Constraints(
+            AgentsFile(root),
+            self.directories,
+            own=root / "AGENTS.md",
+            emit=self.told.append,
+            clock=lambda: self.now,
+        )
+
+    async def for_folder(self, directory: str | None, session: str = "web:default:main") -> str:
+        self.now += 2
+        return await self.constraints.section(replace(inbound(session=session), directory=directory))
+
+
+@pytest.fixture
+def rules(root: Path) -> Rules:
+    return Rules(root)
+
+
+async def test_where_a_person_works_says_which_rules_hold(rules: Rules, root: Path) -> None:
+    put(root / "shop", "use tabs")
+
+    assert await rules.for_folder("shop/src") == f"{HEADER}\nuse tabs"
+    assert await rules.for_folder(str(root / "shop")) == f"{HEADER}\nuse tabs"
+    assert await rules.for_folder("elsewhere") == ""
+    assert await rules.for_folder("../..") == ""
+    assert await rules.for_folder(None) == ""
+
+
+async def test_without_word_from_the_person_the_last_file_of_the_session_says_it(
+    rules: Rules, root: Path
+) -> None:
+    put(root / "shop", "use tabs")
+    put(root / "blog", "use spaces")
+    rules.directories.note(SessionKey("web:default:main"), "shop/src/a.py")
+    rules.directories.note(SessionKey("web:default:main"), "blog/a.md")
+    rules.directories.note(SessionKey("web:default:other"), str(root / "shop" / "a.py"))
+
+    assert "spaces" in await rules.for_folder(None)
+    assert "tabs" in await rules.for_folder(None, "web:default:other")
+    assert "tabs" in await rules.for_folder("shop")
+    assert await rules.for_folder(None, "web:default:third") == ""
+
+
+async def test_the_workspaces_own_rules_are_not_in_the_prompt_twice(rules: Rules, root: Path) -> None:
+    put(root, "in every prompt")
+
+    assert await rules.for_folder(".") == ""
+    assert await rules.for_folder("a/b") == ""
+    assert rules.told == []
+
+
+async def test_a_version_is_told_once_a_session(rules: Rules, root: Path) -> None:
+    path = put(root / "shop", "one")
+    put(root / "blog", "other")
+    for directory in ("shop", "shop", "shop/src", "blog", "shop"):
+        await rules.for_folder(directory)
+    await rules.for_folder("shop", "web:default:other")
+    path.write_text("three")
+    await rules.for_folder("shop")
+
+    assert [(event.session.rpartition(":")[2], Path(event.path).parent.name) for event in rules.told] == [
+        ("main", "shop"),
+        ("main", "blog"),
+        ("other", "shop"),
+        ("main", "shop"),
+    ]
+
+
+async def test_a_preview_tells_nobody(rules: Rules, root: Path) -> None:
+    put(root / "shop", "one")
+    message = replace(inbound(), directory="shop")
+
+    assert await rules.constraints.section(message, is_preview=True) == f"{HEADER}\none"
+    assert rules.told == []
+
+
+async def test_the_section_is_the_same_object_until_the_file_changes(rules: Rules, root: Path) -> None:
+    path = put(root / "shop", "one")
+    first = await rules.for_folder("shop")
+
+    assert await rules.for_folder("shop") is first
+    path.write_text("three")
+    assert await rules.for_folder("shop") == f"{HEADER}\nthree"
+    path.unlink()
+    assert await rules.for_folder("shop") == ""
+
+
+def test_only_the_sessions_that_worked_last_are_remembered() -> None:
+    directories = Directories(most=2)
+    for session in ("a", "b", "a", "c"):
+        directories.note(SessionKey(session), f"{session}/x.py")
+
+    assert [directories.of(SessionKey(session)) for session in "abc"] == [Path("a"), None, Path("c")]
+
+
+async def test_files_that_tools_name_are_noted_for_the_talk_and_other_arguments_are_not(root: Path) -> None:
+    directories, hooks = Directories(), Hooks()
+    hooks.on(BeforeToolCall, directories.watch)
+    tools = {tool.name: tool for tool in FileTools(Jail(root)).tools()}
+    message = replace(inbound(), session=SessionKey("web:default:main#1a2b"))
+    for name, path in (("read", "shop/a.py"), ("list", "blog"), ("write", "wiki/b.md"), ("search", "x")):
+        await hooks.fire(
+            BeforeToolCall(tool=tools[name], arguments={"path": path}, call=ToolContext(message=message))
+        )
+        noted = directories.of(SessionKey("web:default:main"))
+        assert noted == Path("shop" if name in ("read", "list") else "wiki")

@@ -16,7 +16,7 @@ from bot.agent.estimate import (
     estimate_schema,
 )
 from bot.agent.history import estimate_tokens
-from bot.models.base import FunctionCall, PromptMessage, ToolCall, ToolSchema
+from bot.models.base import FunctionCall, Picture, PromptMessage, ToolCall, ToolSchema
 
 TOOL = ToolSchema(name="search", description="Find pages.", parameters=b'{"type":"object"}')
 LONG = PromptMessage(role="user", content="a" * 4_000)
@@ -45,6 +45,14 @@ def test_tool_calls_count_with_their_names_and_arguments() -> None:
 )
 def test_pictures_count_by_their_size(width: int, height: int, tokens: int) -> None:
     assert estimate_picture(width, height) == tokens
+
+
+def test_a_message_counts_its_pictures() -> None:
+    pictures = tuple(Picture(mime="image/png", data=b"", width=width, height=100) for width in (0, 100))
+    bare = PromptMessage(role="user", content="look")
+    message = PromptMessage(role="user", content="look", pictures=pictures)
+
+    assert estimate_message(message) == estimate_message(bare) + 765 + 255
 
 
 def test_a_prompt_is_broken_down_by_who_said_what() -> None:

@@ -8,9 +8,17 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bot.agent.estimate import estimate_message, estimate_prompt
-from bot.agent.folding import MIN_RESULT, clip, cut_middle, cut_results, split_for_folding
+from bot.agent.folding import (
+    MIN_RESULT,
+    clip,
+    cut_middle,
+    cut_results,
+    drop_older_pictures,
+    split_for_folding,
+)
 from bot.agent.history import estimate_tokens, sanitise
-from bot.models.base import FunctionCall, PromptMessage, ToolCall
+from bot.models.base import FunctionCall, Picture, PromptMessage, ToolCall
+from bot.models.pictures import NO_ROOM, show_results
 
 
 def says(role: Literal["system", "user", "assistant"], content: str = "text") -> PromptMessage:
@@ -179,3 +187,69 @@ def test_a_cut_text_fits(text: str, most: int) -> None:
 @pytest.mark.parametrize("most", [-3, 0, 1])
 def test_a_piece_is_never_empty(most: int) -> None:
     assert clip("hello", most).startswith("h")
+
+
+PICTURE = Picture(mime="image/png", data=b"", width=1024, height=1024)  # 765 tokens
+
+
+def shows(content: str, count: int = 1) -> PromptMessage:
+    return PromptMessage(role="user", content=content, pictures=(PICTURE,) * count)
+
+
+def of_tool(count: int = 1) -> PromptMessage:
+    shown = show_results([("read", (PICTURE,) * count)])
+    assert shown is not None
+    return shown
+
+
+def pictures_of(messages: Sequence[PromptMessage]) -> list[int]:
+    return [len(message.pictures) for message in messages]
+
+
+def test_the_oldest_pictures_go_first_and_only_as_many_as_must() -> None:
+    messages = (shows("a"), says("assistant"), shows("b"), shows("c"))
+
+    assert pictures_of(drop_older_pictures(messages, 10_000)) == [1, 0, 1, 1]
+    lighter = drop_older_pictures(messages, 1_700)
+    assert pictures_of(lighter) == [0, 0, 1, 1]
+    assert lighter[0].content == f"a\n[picture left out: {NO_ROOM}]"
+    assert pictures_of(drop_older_pictures(messages, 10)) == [0, 0, 0, 1]
+
+
+def test_results_are_cut_only_when_the_older_pictures_are_gone() -> None:
+    messages = (shows("a"), calls("c"), result("c", "x" * 4_000), shows("b"))
+
+    assert cut_results(messages, 2_000)[2] == messages[2]
+    cut = cut_results(messages, 1_200)
+    assert pictures_of(cut) == [0, 0, 0, 1]
+    assert "left out" in cut[2].content
+    assert estimate_prompt(cut) <= 1_200
+    assert pictures_of(cut_results(messages, 300)) == [0, 0, 0, 0], "at last, the newest as well"
+
+
+@given(counts=st.lists(st.integers(0, 3), max_size=8), most=st.integers(0, 6_000))
+def test_without_older_pictures_a_prompt_fits_or_has_nothing_left_to_drop(
+    counts: list[int], most: int
+) -> None:
+    messages = [shows(f"{number}", count) for number, count in enumerate(counts)]
+    lighter = drop_older_pictures(messages, most)
+    left = pictures_of(lighter)
+
+    first = next((index for index, count in enumerate(left) if count), len(left))
+    assert left[first:] == counts[first:]
+    assert estimate_prompt(lighter) <= most or sum(map(bool, left)) <= 1
+
+
+def test_pictures_of_results_stay_with_them_and_are_nobody_s_question() -> None:
+    question, step = says("user", "what is it?"), (calls("a"), result("a"), of_tool())
+    messages = [says("user"), says("assistant", "x" * 900), question, *step]
+    _, old, recent = split_for_folding(messages, 0)
+
+    assert old == (says("user"), says("assistant", "x" * 900))
+    assert recent == (question, *step)
+
+
+def test_a_picture_message_whose_results_are_gone_stands_for_itself() -> None:
+    head, old, recent = split_for_folding([of_tool(), says("user", "go")], 10_000)
+
+    assert (head, old, recent) == ((), (), (of_tool(), says("user", "go")))

@@ -8,12 +8,16 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
+from bot.agent.compaction import Summary
+from bot.agent.constraints import HEADER, AgentsFile, Constraints, Directories
+from bot.agent.estimate import estimate_schemas
 from bot.agent.history import estimate_tokens
 from bot.agent.prompt import OVERHEARD, REMIND_AT, TO_ANSWER, Prompt, PromptBuilder
 from bot.agent.store import Begun, KeptCall, Overheard
 from bot.agent.workspace import Workspace
 from bot.messages import Attachment, InboundMessage, MessageId, StoredMessage, Trigger, encoder, utc_now
-from bot.models.base import FunctionCall, ModelProfile, ToolCall
+from bot.models.base import FunctionCall, ModelProfile, ToolCall, ToolSchema
+from bot.tools.skills import Skills
 from tests.factories import inbound
 
 LARGE = ModelProfile(window=100_000, max_output=1_000)
@@ -71,6 +75,11 @@ def system_of(prompt: Prompt) -> str:
     return prompt.messages[0].content
 
 
+def facts_of(prompt: Prompt) -> str:
+    assert prompt.messages[-2].role == "system"
+    return prompt.messages[-2].content
+
+
 def history_of(prompt: Prompt) -> list[str]:
     return [message.content for message in prompt.messages[1:-2]]
 
@@ -100,14 +109,13 @@ async def test_the_layers_stand_from_what_never_changes_to_what_does(
 ) -> None:
     for name in ("AGENTS.md", "USER.md", "SOUL.md", "IDENTITY.md"):
         write(workspace, name, f"<{name}>")
-    talk.lines += [line_of(inbound(str(number)), number) for number in range(REMIND_AT)]
     beat = inbound("beat", trigger=Trigger.HEARTBEAT)
 
     system = system_of(await talk.ask(beat, heartbeat="<heartbeat>", ephemeral="<ephemeral>"))
 
     layers = [
         *("You are Ada", "# How to answer", "# Where you are", "<AGENTS.md>", "<USER.md>", "<heartbeat>"),
-        *("<ephemeral>", "<identity>\n", "<SOUL.md>", "<IDENTITY.md>", "\n</identity>", REMINDER),
+        *("<ephemeral>", "<identity>\n", "<SOUL.md>", "<IDENTITY.md>", "\n</identity>"),
     ]
     places = [system.index(layer) for layer in layers]
     assert places == sorted(places)
@@ -145,7 +153,7 @@ async def test_ephemeral_instructions_are_for_one_turn(talk: Conversation) -> No
 
 async def test_the_reminder_comes_once_the_conversation_is_long_and_stays(talk: Conversation) -> None:
     reminded = [
-        (number, REMINDER in system_of(await talk.ask(inbound(str(number))))) for number in range(REMIND_AT)
+        (number, REMINDER in facts_of(await talk.ask(inbound(str(number))))) for number in range(REMIND_AT)
     ]
 
     lines = {number: 2 * number + 1 for number, _ in reminded}  # with the turn's own line
@@ -157,28 +165,19 @@ async def test_the_reminder_stays_when_the_history_in_the_prompt_is_short(worksp
 
     prompt = await builder.build(inbound(), Begun(attempt=1, turns=500, history=()), LARGE)
 
-    assert REMINDER in system_of(prompt)
+    assert REMINDER in facts_of(prompt)
 
 
 async def test_all_before_the_time_is_the_same_bytes_from_turn_to_turn(talk: Conversation) -> None:
-    """Until the reminder joins, a request begins with the whole of the one before, but its last two."""
+    """A request begins with the whole of the one before, but its last two, whether it is reminded or not."""
     before = b""
-    for number in range(REMIND_AT // 2 - 1):
+    for number in range(REMIND_AT):
         prompt = await talk.ask(inbound(f"question {number}"))
         request = encoder.encode(prompt.messages)
         steady = encoder.encode(prompt.messages[:-2]).rstrip(b"]")
 
         assert request.startswith(before)
         before = steady
-
-
-async def test_a_long_conversation_keeps_its_prefix_too(talk: Conversation) -> None:
-    talk.lines += [line_of(inbound(str(number)), number) for number in range(REMIND_AT)]
-    first = await talk.ask(inbound("a"))
-    second = await talk.ask(inbound("b"))
-
-    steady = encoder.encode(first.messages[:-2]).rstrip(b"]")
-    assert encoder.encode(second.messages).startswith(steady)
 
 
 async def test_the_preamble_is_how_an_ordinary_prompt_begins(talk: Conversation) -> None:
@@ -320,7 +319,7 @@ async def test_the_prompt_of_a_small_model_has_one_system_message(talk: Conversa
         prompt = await talk.ask(inbound(str(number)), SMALL)
 
     assert [message.role for message in prompt.messages].count("system") == 1
-    assert REMINDER not in system_of(prompt)
+    assert not any(REMINDER in message.content for message in prompt.messages)
 
 
 async def test_the_guess_counts_every_message(talk: Conversation) -> None:
@@ -337,6 +336,102 @@ async def test_a_name_with_braces_is_taken_as_it_is(workspace: Workspace) -> Non
 
     assert system.startswith("You are {Ada},")
     assert "use {curly} braces" in system
+
+
+# --- skills, and the rules of a folder
+
+
+READ = (ToolSchema(name="read", description="Read a file.", parameters=b"{}"),)
+OTHER = (ToolSchema(name="other", description="Something else.", parameters=b"{}"),)
+
+
+@pytest.fixture
+def well_read(workspace: Workspace) -> PromptBuilder:
+    """A builder in whose workspace there are a skill and a project with rules."""
+    for path, text in (
+        ("skills/tea/SKILL.md", "---\nname: tea\ndescription: Make tea\n---\n"),
+        ("shop/AGENTS.md", "use tabs"),
+        ("AGENTS.md", "<AGENTS.md>"),
+    ):
+        (workspace.directory / path).parent.mkdir(parents=True, exist_ok=True)
+        write(workspace, path, text)
+    constraints = Constraints(
+        AgentsFile(workspace.directory),
+        Directories(),
+        own=workspace.directory / "AGENTS.md",
+        emit=lambda event: None,
+    )
+    return PromptBuilder(
+        name="Ada",
+        workspace=workspace,
+        top_k=50,
+        max_tokens=50_000,
+        skills=Skills(workspace.directory / "skills"),
+        constraints=constraints,
+    )
+
+
+async def test_skills_stand_behind_the_workspace_files_and_rules_of_a_folder_at_the_end(
+    well_read: PromptBuilder,
+) -> None:
+    message = replace(inbound(), directory="shop")
+    prompt = await well_read.build(message, heard(), LARGE, tools=READ, ephemeral="<ephemeral>")
+
+    system = system_of(prompt)
+    layers = ("<AGENTS.md>", "# Skills", "- tea: Make tea", "<ephemeral>", "<identity>", HEADER, "use tabs")
+    places = [system.index(layer) for layer in layers]
+    assert places == sorted(places)
+    assert system.endswith("use tabs")
+
+
+async def test_skills_are_named_only_to_those_who_can_read_them(well_read: PromptBuilder) -> None:
+    with_tool = await well_read.build(inbound(), heard(), LARGE, tools=READ)
+    without = await well_read.build(inbound(), heard(), LARGE, tools=OTHER)
+    again = await well_read.build(inbound(), heard(), LARGE, tools=READ)
+
+    assert "# Skills" in system_of(with_tool)
+    assert "# Skills" not in system_of(without)
+    assert system_of(again) == system_of(with_tool)
+
+
+async def test_a_small_model_gets_neither(well_read: PromptBuilder) -> None:
+    message = replace(inbound(), directory="shop")
+    system = system_of(await well_read.build(message, heard(), SMALL, tools=READ))
+
+    assert "Skills" not in system
+    assert "use tabs" not in system
+
+
+async def test_rules_of_a_folder_take_a_quarter_of_the_room_at_most(
+    well_read: PromptBuilder, workspace: Workspace
+) -> None:
+    write(workspace, "shop/AGENTS.md", "rule " * 6_000)
+    profile = ModelProfile(window=9_000, max_output=1_000)
+    system = system_of(await well_read.build(replace(inbound(), directory="shop"), heard(), profile))
+
+    assert estimate_tokens(system) < 2_000 + 200
+    assert "characters left out" in system
+
+
+async def test_tools_leave_less_room_for_the_history(talk: Conversation) -> None:
+    profile = ModelProfile(window=3_000, max_output=500)
+    tools = (ToolSchema(name="large", description="x" * 4_000, parameters=b"{}"),)
+    for _ in range(40):
+        await talk.ask(inbound("y" * 400))
+    begun = Begun(attempt=1, turns=80, history=tuple(talk.lines))
+    prompt = await talk.builder.build(inbound(), begun, profile, tools=tools)
+
+    assert prompt.tokens + estimate_schemas(tools) <= 2_500
+
+
+async def test_a_summary_takes_half_of_the_room_for_the_history_at_most(workspace: Workspace) -> None:
+    builder = PromptBuilder(name="Ada", workspace=workspace, top_k=50, max_tokens=100)
+    summary = Summary(upto=2, text="x" * 4_000, at=utc_now(), tokens=1_000)
+    lines = tuple(line_of(inbound("x" * 40), number) for number in range(3, 20))
+    begun = Begun(attempt=1, turns=20, history=lines, summary=summary)
+    prompt = await builder.build(inbound(), begun, LARGE)
+
+    assert 3 <= len(history_of(prompt)) - 1 <= 5
 
 
 # --- groups

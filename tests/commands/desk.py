@@ -6,12 +6,14 @@ from time import time
 
 from msgspec.structs import replace
 
+from bot.agent.accounts import payer_of
 from bot.agent.audit import AuditEvent
 from bot.agent.choice import queue_rules
 from bot.agent.control import is_admin
 from bot.agent.prompt import PromptBuilder
 from bot.agent.queueing import DEFAULT_RULES
-from bot.agent.store import TurnRecord
+from bot.agent.spending import Spending
+from bot.agent.store import Spent, TurnRecord
 from bot.agent.workspace import Workspace
 from bot.commands.builtin import Ports, builtin_commands
 from bot.commands.call import Answer
@@ -121,10 +123,11 @@ class Desk:
             engine=self.bot,
             operations=self.bot,
             sessions=store.sessions,
-            lines=store.sessions,
+            lines=store.journal,
             choices=store.choices,
             catalogue=self.bot,
             usage=store.usage,
+            spending=Spending(books=store.usage),
             prompts=PromptBuilder(
                 name="Switchboard", workspace=Workspace(home / "workspace"), top_k=12, max_tokens=4_000
             ),
@@ -156,10 +159,18 @@ class Desk:
         return answer
 
     async def talks(
-        self, text: str, chat: str = "main", *, tokens: int = 10, model: str = "gpt-5"
+        self,
+        text: str,
+        chat: str = "main",
+        *,
+        sender: Sender = ANN,
+        tokens: int = 10,
+        model: str = "gpt-5",
+        day: str | None = None,
+        cost: int = 0,
     ) -> SessionKey:
         """A turn of the model in whatever session the chat is in; gives that."""
-        said = message(text, chat)
+        said = message(text, chat, sender=sender)
         accepted = await self.store.journal.accept(said)
         said = replace(said, session=accepted.session)
         await self.store.journal.begin(said, attempts=0, history=12)
@@ -179,6 +190,20 @@ class Desk:
             prompt_tokens=tokens,
             completion_tokens=1,
             cached_tokens=tokens // 2,
+            spent=(
+                Spent(
+                    day=day or str(utc_now().date()),
+                    person=payer_of(said).person,
+                    channel="telegram",
+                    session=said.session,
+                    model=model,
+                    calls=1,
+                    prompt=tokens,
+                    completion=1,
+                    cached=tokens // 2,
+                    cost=cost,
+                ),
+            ),
         )
         await self.store.journal.finish(end, record, speaker="Switchboard", has_outbox=False)
         return accepted.session

@@ -1,4 +1,4 @@
-"""`/status`, `/usage`, `/context`, `/whoami`, `/ping`, `/start`."""
+"""`/status`, `/whoami`, `/ping`, `/start`."""
 
 from bot.commands.engine import Activity
 from tests.commands.desk import BOSS, GUILD_ADMIN, Desk, chat_key
@@ -31,45 +31,6 @@ async def test_everybody_learns_who_they_are(desk: Desk) -> None:
     ]
     assert "- Role: admin" in (await desk.says("/whoami", sender=BOSS)).text
     assert "- Role: admin" in (await desk.says("/whoami", sender=GUILD_ADMIN)).text
-
-
-async def test_the_usage_is_added_up_by_model_for_the_session_and_the_chat(desk: Desk) -> None:
-    await desk.talks("a", tokens=1_000)
-    await desk.says("/new")
-    await desk.talks("b", tokens=100)
-    await desk.talks("c", tokens=10, model="gpt-5-mini")
-    session, today = (await desk.says("/usage")).text.split("\n\n")
-
-    assert session.splitlines() == [
-        "**This session**: 112 tokens",
-        "- `gpt-5`: 1 turn, 100 in (50 cached), 1 out",
-        "- `gpt-5-mini`: 1 turn, 10 in (5 cached), 1 out",
-    ]
-    assert today.splitlines()[:2] == [
-        "**This chat today (UTC)**: 1,113 tokens",
-        "- `gpt-5`: 2 turns, 1,100 in (550 cached), 2 out",
-    ]
-
-
-async def test_only_those_who_steer_the_bot_see_what_others_used(desk: Desk) -> None:
-    await desk.talks("a", "theirs", tokens=777)
-
-    assert "778" not in (await desk.says("/usage")).text
-    assert "778" not in (await desk.says("/usage", sender=GUILD_ADMIN)).text
-    assert "**Everybody today (UTC)**: 778 tokens" in (await desk.says("/usage", sender=BOSS)).text
-
-
-async def test_the_context_tells_what_fills_the_window(desk: Desk) -> None:
-    empty = (await desk.says("/context")).text
-    await desk.talks("x" * 4_000)
-    full = (await desk.says("/context")).text
-    await desk.says("/reset")
-
-    assert "of 8,000 tokens" in empty
-    assert "- History: 0 (0 of 0 messages)" in empty
-    assert "- History: 2,003 (2 of 2 messages)" in full
-    assert "- Kept for the answer: 1,000" in full
-    assert (await desk.says("/context")).text == empty
 
 
 async def test_the_bot_is_there(desk: Desk) -> None:

@@ -37,6 +37,19 @@ async def test_a_key_means_the_default_model(tmp_path: Path) -> None:
     assert not client.profile.compact
 
 
+@pytest.mark.parametrize(("pictures", "sees"), [("auto", True), ("on", True), ("off", False)])
+def test_the_settings_say_whether_a_model_is_shown_pictures(
+    tmp_path: Path, pictures: str, sees: bool
+) -> None:
+    setup = setup_of(tmp_path, openai={"base_url": "http://127.0.0.1:1/v1", "pictures": pictures})
+
+    assert setup.profile.sees is sees
+
+
+def test_the_local_model_sees_nothing(tmp_path: Path) -> None:
+    assert not setup_of(tmp_path, openai={"pictures": "on"}).profile.sees
+
+
 def test_the_model_of_the_settings_is_used(tmp_path: Path) -> None:
     setup = setup_of(tmp_path, openai=OpenAISettings(base_url="http://127.0.0.1:1/v1"), model="llama")
 

@@ -7,6 +7,7 @@ import argparse
 import asyncio
 import json
 import sys
+from base64 import b64decode
 from collections import deque
 from collections.abc import AsyncIterator, Callable
 from contextlib import suppress
@@ -15,6 +16,8 @@ from types import TracebackType
 from typing import Any, Self
 
 from aiohttp import web
+
+from tests.simulators.strict import find_fault
 
 CHUNK = {"id": "chatcmpl-1", "object": "chat.completion.chunk", "created": 1_700_000_000}
 USAGE = {
@@ -104,9 +107,18 @@ class Request:
 
     @property
     def last_user_text(self) -> str:
-        """The newest message of the person."""
-        texts = [part["content"] for part in self.body["messages"] if part["role"] == "user"]
-        return str(texts[-1]) if texts else ""
+        """The newest message of the person, without its pictures."""
+        contents = [part["content"] for part in self.body["messages"] if part["role"] == "user"]
+        if not contents or isinstance(contents[-1], str):
+            return contents[-1] if contents else ""
+        return "\n".join(part["text"] for part in contents[-1] if part["type"] == "text")
+
+    @property
+    def pictures(self) -> list[bytes]:
+        """The pictures in it, in order."""
+        lists = [part["content"] for part in self.body["messages"] if isinstance(part["content"], list)]
+        urls = [part["image_url"]["url"] for parts in lists for part in parts if part["type"] == "image_url"]
+        return [b64decode(url.partition(",")[2]) for url in urls]
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,6 +141,8 @@ class ModelServer:
         key: What a caller has to know, if it is set.
         models: The names that it lists.
         unknown: Parameters that it refuses.
+        is_strict: It refuses prompts that the strictest servers would refuse.
+        eyes: Looks at a request with pictures, and may refuse it.
         busy: Requests that are being answered.
         respond: What answers when the script is at its end.
     """
@@ -136,6 +150,8 @@ class ModelServer:
     key: str | None = None
     models: tuple[str, ...] = ("sim-1", "sim-2")
     unknown: tuple[str, ...] = ()
+    is_strict: bool = True
+    eyes: Callable[[Request], Reply | None] | None = None
     port: int = 0
     respond: Callable[[Request], Reply] = lambda request: say(f"echo: {request.last_user_text}")
     requests: list[Request] = field(default_factory=list)
@@ -238,6 +254,10 @@ class ModelServer:
             return _refuse(fail(401, f"Incorrect API key provided: {headers.get('authorization')}"))
         if refused := [name for name in self.unknown if name in request.body]:
             return _refuse(fail(400, f"Unrecognized request argument supplied: {refused[0]}"))
+        if self.is_strict and (fault := find_fault(request.body.get("messages"))) is not None:
+            return _refuse(fail(400, f"Invalid request: {fault}"))
+        if self.eyes is not None and request.pictures and (refusal := self.eyes(request)) is not None:
+            return _refuse(refusal)
         reply = self._script.popleft() if self._script else self.respond(request)
         if reply.status != 200:
             return _refuse(reply)

@@ -25,6 +25,7 @@ from bot.tools.jobs import Countdown, Jobs
 from bot.tools.registry import Offer
 from bot.tools.results import Results
 from tests.factories import inbound
+from tests.pictures import png
 
 CONTEXT = ToolContext(message=inbound(), is_admin=True, depth=1)
 
@@ -71,7 +72,12 @@ class Rig:
         self.results = Results(directory, limit=2_000)
 
     def offer(
-        self, *tools: Tool, gates: tuple[Gate, ...] = (), gate_seconds: float = 5, batch_seconds: float = 60
+        self,
+        *tools: Tool,
+        gates: tuple[Gate, ...] = (),
+        gate_seconds: float = 5,
+        batch_seconds: float = 60,
+        pictures: int = 8,
     ) -> ToolCalls:
         return ToolCalls(
             Offer.of(tools),
@@ -79,7 +85,7 @@ class Rig:
             results=self.results,
             jobs=self.jobs,
             gates=gates,
-            limits=CallLimits(batch=batch_seconds, gate=gate_seconds),
+            limits=CallLimits(batch=batch_seconds, gate=gate_seconds, pictures=pictures),
         )
 
     async def carry_out(self, offered: Tool, arguments: str = "", *gates: Gate) -> CallResult:
@@ -516,8 +522,8 @@ async def test_a_tool_that_has_nothing_to_say_says_so(rig: Rig) -> None:
     assert (await rig.carry_out(echo, '{"text": ""}')).text == "(nothing)"
 
 
-async def test_all_that_a_tool_gives_arrives(rig: Rig) -> None:
-    file, picture = Attachment(kind="file", path="/a"), Attachment(kind="image", path="/b")
+async def test_all_that_a_tool_gives_arrives(rig: Rig, tmp_path: Path) -> None:
+    file, picture = Attachment(kind="file", path="/a"), picture_at(tmp_path / "b")
 
     @tool(rounds=2)
     async def give() -> ToolOutput:
@@ -533,6 +539,53 @@ async def test_all_that_a_tool_gives_arrives(rig: Rig) -> None:
     )
     assert (event.call, event.content, event.status, event.rounds) == (call, "all", "ok", 2)
     assert (event.attachments, event.is_final, event.has_spoken) == ((file,), True, True)
+    assert [(shown.mime, shown.data) for shown in event.pictures] == [("image/png", png())]
+
+
+def picture_at(path: Path) -> Attachment:
+    path.write_bytes(png())
+    return Attachment(kind="image", path=str(path))
+
+
+async def test_pictures_that_can_not_be_shown_are_told_of(rig: Rig, tmp_path: Path) -> None:
+    gone = Attachment(kind="image", path=str(tmp_path / "gone"))
+
+    @tool
+    async def give() -> ToolOutput:
+        """Give."""
+        return ToolOutput(text="both", images=(gone, picture_at(tmp_path / "here")))
+
+    event = await rig.offer(give).call(wish("give"))
+
+    assert len(event.pictures) == 1
+    assert event.content.startswith("both\n[1 not shown: no picture that models take")
+
+
+async def test_the_results_of_a_step_share_the_room_for_pictures(rig: Rig, tmp_path: Path) -> None:
+    pictures = tuple(picture_at(tmp_path / f"{number}") for number in range(5))
+
+    @tool
+    async def give() -> ToolOutput:
+        """Give."""
+        return ToolOutput(text="some", images=pictures)
+
+    asked = [wish("give", number=number) for number in range(3)]
+    events = await rig.offer(give).call_all(asked, should_skip=lambda: False)
+
+    assert [len(event.pictures) for event in events] == [5, 3, 0]
+    assert [event.content.partition("\n")[2][:12] for event in events] == ["", "[2 not shown", "[5 not shown"]
+
+
+async def test_a_model_that_sees_nothing_is_told_so_beside_the_result(rig: Rig, tmp_path: Path) -> None:
+    @tool
+    async def give() -> ToolOutput:
+        """Give."""
+        return ToolOutput(text="one", images=(picture_at(tmp_path / "a"),))
+
+    event = await rig.offer(give, pictures=0).call(wish("give"))
+
+    assert event.pictures == ()
+    assert event.content == "one\n[1 not shown: the model cannot see]"
 
 
 async def test_a_result_that_is_too_long_can_be_read_on(rig: Rig) -> None:
