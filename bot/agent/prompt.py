@@ -199,7 +199,7 @@ class PromptBuilder:
         )
         speaker = message.sender.name or message.sender.id
         is_labelled = not message.is_direct or has_several_speakers(chosen, speaker)
-        history = sanitise(_with_calls(chosen, begun.kept_calls, is_labelled=is_labelled))
+        history = _as_prompt(chosen, begun.kept_calls, is_labelled=is_labelled)
         is_long = begun.turns >= REMIND_AT and not profile.compact
         newest = _newest(message, is_labelled, overheard, is_long=is_long)
         first = PromptMessage(role="system", content=instructions.system)
@@ -276,10 +276,12 @@ def without_repeat(history: tuple[StoredMessage, ...], message: InboundMessage) 
     return history
 
 
-def _with_calls(
+def _as_prompt(
     lines: Sequence[StoredMessage], kept: Sequence[KeptCall], *, is_labelled: bool
 ) -> list[PromptMessage]:
     """The lines as the model sees them; tool calls in sight stand before the answer of their turn."""
+    if not kept:
+        return [to_prompt(line, is_labelled=is_labelled) for line in lines]
     by_run: dict[RunId, list[KeptCall]] = {}
     for call in kept:
         by_run.setdefault(call.run, []).append(call)
@@ -290,7 +292,7 @@ def _with_calls(
             calls = [call for call in by_run.pop(line.run, ()) if call.rounds >= ages[line.run]]
             messages += _as_step(calls)
         messages.append(to_prompt(line, is_labelled=is_labelled))
-    return messages
+    return sanitise(messages)
 
 
 def _as_step(calls: Sequence[KeptCall]) -> list[PromptMessage]:
