@@ -23,7 +23,7 @@ from bot.settings.tools import ToolsSettings
 from bot.tools.api import ApiTools
 from bot.tools.approval import Approvals, Permissions
 from bot.tools.ask import AskTools
-from bot.tools.base import Speaker, Tool
+from bot.tools.base import Gate, Speaker, Tool
 from bot.tools.box import ToolBox
 from bot.tools.calls import CallLimits
 from bot.tools.exec import ExecTools, Sandbox
@@ -70,6 +70,7 @@ class Workshop:
 
     Args:
         is_operator: Whether somebody may steer the bot as a whole, and so permit calls.
+        gates: See calls once they are permitted.
 
     Attributes:
         box: Gives each turn its tools.
@@ -85,6 +86,7 @@ class Workshop:
         audit: Audit,
         hooks: Hooks,
         is_operator: Callable[[InboundMessage], bool],
+        gates: Sequence[Gate] = (),
     ) -> None:
         self._settings = settings
         self._questions = questions
@@ -112,7 +114,7 @@ class Workshop:
             jobs=self._jobs,
             is_admin=is_operator,
             hooks=hooks,
-            gates=(gate, approvals),
+            gates=(gate, approvals, *gates),
             limits=CallLimits(
                 batch=settings.tools.batch_timeout,
                 gate=settings.tools.gate_timeout,

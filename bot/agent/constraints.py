@@ -9,9 +9,8 @@ from collections.abc import Callable, Hashable, Sequence
 from pathlib import Path, PurePosixPath
 from typing import Generic, TypeVar
 
-from bot.hooks.points import BeforeToolCall
 from bot.messages import AgentsMdLoaded, Frozen, InboundMessage, SessionKey
-from bot.tools.base import ToolFault
+from bot.tools.base import Arguments, Tool, ToolContext, ToolFault
 from bot.tools.workspace import Entry, Jail, Missing
 
 log = logging.getLogger(__name__)
@@ -120,7 +119,10 @@ class AgentsFile:
 
 
 class Directories:
-    """Knows in which folder the tools of each session were last at work, of the sessions that worked last."""
+    """Knows in which folder the tools of each session were last at work, of the sessions that worked last.
+
+    The last of the gates: it lets every call pass.
+    """
 
     def __init__(self, most: int = MAX_SESSIONS) -> None:
         self._folders: Newest[SessionKey, Path] = Newest(most)
@@ -133,11 +135,16 @@ class Directories:
         """The folder of the last file; `None` where there was none."""
         return self._folders.get(session)
 
-    def watch(self, event: BeforeToolCall) -> None:
-        """Note the file of a call, as a handler; what a sub-agent does counts for the talk it works for."""
-        path = event.arguments.get("path")
-        if event.tool.name in FILE_TOOLS and isinstance(path, str):
-            self.note(event.call.talk, path)
+    def waves_through(self, tool: Tool, arguments: Arguments, context: ToolContext) -> bool:
+        """Note the file of a call; what a sub-agent does counts for the talk it works for."""
+        path = arguments.get("path")
+        if tool.name in FILE_TOOLS and isinstance(path, str):
+            self.note(context.talk, path)
+        return True
+
+    async def judge(self, tool: Tool, arguments: Arguments, context: ToolContext) -> Arguments:
+        """It is never asked."""
+        return arguments
 
 
 class Constraints:

@@ -10,6 +10,7 @@ from types import TracebackType
 from typing import Any, Self
 
 from bot.agent.compaction import Summary
+from bot.agent.constraints import Directories
 from bot.agent.flush import SECONDS as FLUSH_SECONDS
 from bot.agent.flush import MemoryFlush
 from bot.agent.moments import Moments
@@ -59,6 +60,7 @@ class Around:
     hooks: Hooks
     audit: AuditLog
     is_operator: Callable[[InboundMessage], bool]
+    directories: Directories
 
 
 class Agency:
@@ -100,6 +102,7 @@ class Agency:
             audit=around.audit,
             hooks=around.hooks,
             is_operator=around.is_operator,
+            gates=(around.directories,),
         )
 
         if settings.compaction.flush:

@@ -33,7 +33,7 @@ from bot.commands.builtin import Ports, builtin_commands
 from bot.commands.call import Command
 from bot.commands.engine import ChannelState
 from bot.commands.registry import Commands
-from bot.hooks.points import BeforeToolCall, GatewayStart, GatewayStop, SessionEnd
+from bot.hooks.points import GatewayStart, GatewayStop, SessionEnd
 from bot.hooks.registry import Hooks
 from bot.messages import Address, Frozen, InboundMessage, RunId, SessionKey, SessionSwitched
 from bot.models.catalogue import ModelCatalogue
@@ -65,7 +65,6 @@ log = logging.getLogger(__name__)
 
 SWITCH_SECONDS = 0.0005  # the store's threads hold up the event loop for no longer (default: 5 ms)
 LIVE_CHANNELS = ("web", "terminal")
-LAST = -1_000  # priority of a handler that is to see what the others have left
 
 
 class Status(Frozen, frozen=True, kw_only=True, omit_defaults=False):
@@ -186,7 +185,6 @@ class App:
         )
         self._alarm = await enter(Alarm(self.bus, self.store.outbox, admin_chats=self._notebook.admin_chats))
         directories = Directories()
-        self.hooks.on(BeforeToolCall, directories.watch, priority=LAST)
         self._bot.prompts = self._prompts = prompt_builder(settings, self.bus, directories)
         self._rules = rules_of(settings, self.store.choices)
         around = Around(
@@ -196,6 +194,7 @@ class App:
             hooks=self.hooks,
             audit=self.audit,
             is_operator=self._is_operator,
+            directories=directories,
         )
         self._agency = await enter(Agency(settings, around))
         self.commands = await self._commands(router)

@@ -44,10 +44,12 @@ class HookGate:
         self._chat = chat
         self._redact = redact
 
+    def waves_through(self, tool: Tool, arguments: Arguments, context: ToolContext) -> bool:
+        """See `Gate.waves_through`."""
+        return not self._hooks.wants(BeforeToolCall)
+
     async def judge(self, tool: Tool, arguments: Arguments, context: ToolContext) -> Arguments | Denied:
         """See `Gate.judge`."""
-        if not self._hooks.wants(BeforeToolCall):
-            return arguments
         shown = MappingProxyType(dict(arguments))  # to be changed by an effect only, which is validated
         left = await self._hooks.fire(BeforeToolCall(tool=tool, arguments=shown, call=context))
         if isinstance(left, Deny):

@@ -105,24 +105,28 @@ class Approvals:
         self._chat = chat
         self._redact = redact
 
+    def waves_through(self, tool: Tool, arguments: Arguments, context: ToolContext) -> bool:
+        """See the protocol."""
+        return self._decide(tool, arguments, context.message.sender.role) == "auto"
+
     async def judge(self, tool: Tool, arguments: Arguments, context: ToolContext) -> Arguments | Denied:
         """See the protocol."""
-        written = json.dumps(
-            dict(arguments), ensure_ascii=False, sort_keys=True, separators=(",", ":"), default=str
-        )
-        match self._decide(tool, f"{tool.name} {written}", context.message.sender.role):
+        match self._decide(tool, arguments, context.message.sender.role):
             case "auto":
                 return arguments
             case "deny":
                 await self._note(tool, context, "denied")
                 return Denied(reason=FORBIDDEN)
             case "confirm":
-                reason = await self._confirm(tool, written, context)
+                reason = await self._confirm(tool, _written(arguments), context)
                 return arguments if reason is None else Denied(reason=reason)
 
-    def _decide(self, tool: Tool, text: str, role: Role) -> Mode:
+    def _decide(self, tool: Tool, arguments: Arguments, role: Role) -> Mode:
         """Always in this order, over all rules that hold: deny, allow, mode."""
         rules = [rule for rule in self._rules if rule.holds_for(tool, role)]
+        if not rules:
+            return DEFAULT_MODES[tool.risk]
+        text = f"{tool.name} {_written(arguments)}"
         if any(pattern.search(text) for rule in rules for pattern in rule.deny):
             return "deny"
         if any(pattern.search(text) for rule in rules for pattern in rule.allow):
@@ -175,6 +179,10 @@ class Approvals:
                 run=context.message.run,
             )
         )
+
+
+def _written(arguments: Arguments) -> str:
+    return json.dumps(dict(arguments), ensure_ascii=False, sort_keys=True, separators=(",", ":"), default=str)
 
 
 def _compile(name: str, rule: Rule) -> _Compiled:

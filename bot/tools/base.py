@@ -121,6 +121,10 @@ class Denied(Frozen, frozen=True, kw_only=True):
 class Gate(Protocol):
     """Looks at each call before it is made: approvals, hooks, guards. One that breaks denies."""
 
+    def waves_through(self, tool: Tool, arguments: Arguments, context: ToolContext) -> bool:
+        """Whether it is clear at once that the call may be made as it is; else `judge` is asked."""
+        return False
+
     async def judge(self, tool: Tool, arguments: Arguments, context: ToolContext) -> Arguments | Denied:
         """Give the arguments to call with, changed or not, or say why the call is not made."""
 

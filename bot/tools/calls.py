@@ -299,6 +299,8 @@ class ToolCalls:
         self, gate: Gate, tool: Tool, arguments: Arguments, context: ToolContext
     ) -> Arguments | Denied:
         try:
+            if gate.waves_through(tool, arguments, context):
+                return arguments
             verdict = await self._jobs.run(
                 lambda: gate.judge(tool, arguments, context),
                 seconds=self._limits.gate,

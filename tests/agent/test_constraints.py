@@ -10,8 +10,6 @@ from hypothesis import strategies as st
 from msgspec.structs import replace
 
 from bot.agent.constraints import HEADER, MAX_BYTES, AgentsFile, Constraints, Directories, Found
-from bot.hooks.points import BeforeToolCall
-from bot.hooks.registry import Hooks
 from bot.messages import AgentsMdLoaded, SessionKey
 from bot.tools.base import ToolContext
 from bot.tools.files import FileTools
@@ -286,13 +284,10 @@ def test_only_the_sessions_that_worked_last_are_remembered() -> None:
 
 
 async def test_files_that_tools_name_are_noted_for_the_talk_and_other_arguments_are_not(root: Path) -> None:
-    directories, hooks = Directories(), Hooks()
-    hooks.on(BeforeToolCall, directories.watch)
+    directories = Directories()
     tools = {tool.name: tool for tool in FileTools(Jail(root)).tools()}
     message = replace(inbound(), session=SessionKey("web:default:main#1a2b"))
     for name, path in (("read", "shop/a.py"), ("list", "blog"), ("write", "wiki/b.md"), ("search", "x")):
-        await hooks.fire(
-            BeforeToolCall(tool=tools[name], arguments={"path": path}, call=ToolContext(message=message))
-        )
+        assert directories.waves_through(tools[name], {"path": path}, ToolContext(message=message))
         noted = directories.of(SessionKey("web:default:main"))
         assert noted == Path("shop" if name in ("read", "list") else "wiki")

@@ -272,7 +272,7 @@ async def test_the_model_can_not_say_for_whom_it_calls(rig: Rig) -> None:
 # --- gates
 
 
-class Note:
+class Note(Gate):
     """Lets pass, and notes what it saw."""
 
     def __init__(self, **changes: object) -> None:
@@ -284,7 +284,7 @@ class Note:
         return {**arguments, **self._changes} if self._changes else arguments
 
 
-class Judge:
+class Judge(Gate):
     """Does what it is told."""
 
     def __init__(self, act: Callable[[Arguments], object]) -> None:
@@ -348,7 +348,7 @@ async def test_a_gate_that_breaks_denies(
 
 
 async def test_a_gate_that_hangs_denies(rig: Rig) -> None:
-    class Hanging:
+    class Hanging(Gate):
         async def judge(self, tool: Tool, arguments: Arguments, context: ToolContext) -> Arguments:
             await asyncio.Event().wait()
             return arguments
@@ -728,7 +728,7 @@ async def test_time_in_which_a_person_is_waited_for_is_not_counted(rig: Rig) -> 
         await asyncio.sleep(0.15)
         return "yes"
 
-    class Approval:
+    class Approval(Gate):
         async def judge(self, tool: Tool, arguments: Arguments, context: ToolContext) -> Arguments:
             await asyncio.sleep(0.1)
             return arguments
