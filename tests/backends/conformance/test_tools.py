@@ -75,6 +75,16 @@ async def test_what_the_model_wrote_is_what_the_tools_get(stage: Stage) -> None:
     assert [made.function.arguments for made in tools.calls] == ['{"cut']
 
 
+async def test_a_hundred_calls_of_one_step_run_together_and_answer_in_order(stage: Stage) -> None:
+    wish = calls(*(Call(name="a", id=f"c{number}", arguments=f'{{"n":{number}}}') for number in range(100)))
+    events = await stage.run(wish, say("Done."), tools=MeetingTools(100))
+
+    answers = stage.bodies[1]["messages"][2:]
+    assert [part["tool_call_id"] for part in answers] == [f"c{number}" for number in range(100)]
+    assert len(contents(events)) == 100
+    assert shown(events) == "Done."
+
+
 async def test_ids_that_come_again_in_a_later_step_are_made_unique(stage: Stage) -> None:
     events = await stage.run(call("a", id="0"), call("a", '{"n":1}', id="0"), say("ok"))
 
