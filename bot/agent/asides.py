@@ -79,10 +79,10 @@ class Asides:
             return
         if isinstance(event, ToolUseEvent):
             await self._say(
-                f"🔧 {_code(event.call.function.name)} {_arguments(event.call.function.arguments)}"
+                f"→ {_code(event.call.function.name)} {_arguments(event.call.function.arguments)}"
             )
         elif isinstance(event, ToolResultEvent) and (self._verbosity == "full" or event.status == "error"):
-            mark = "✓" if event.status == "ok" else "⚠"
+            mark = "←" if event.status == "ok" else "← failed:"
             await self._say(
                 f"{mark} {_code(event.call.function.name)}\n{_fenced(_clip(event.content, MAX_RESULT))}"
             )
@@ -94,7 +94,7 @@ class Asides:
         self._thoughts.clear()
         if thought:
             lines = _clip(thought, MAX_THINKING).splitlines()
-            await self._say("\n".join(f"> {line}" for line in ("💭", *lines)))
+            await self._say("\n".join(f"> {line}" for line in ("*Reasoning*", *lines)))
 
     async def _say(self, text: str) -> None:
         self._count += 1

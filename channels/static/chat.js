@@ -60,7 +60,7 @@ const FRAMES = {
   accepted: ({ id, run }) => transcript.accept(id, run),
   refused: ({ id, text }) => transcript.refuse(id, text),
   said: ({ message }) => transcript.say(message),
-  chunk: ({ run, text, replaces }) => transcript.begin(run).grow(text, replaces),
+  chunk: ({ run, text, replaces }) => transcript.grow(run, text, replaces),
   end(frame) {
     transcript.end(frame);
     if (scroller.isAtEnd && transcript.trim()) hasMore = true;

@@ -1,19 +1,28 @@
 // The conversation on the page: each message once, in its place, however and how often it arrives.
 //
-// Messages are recognised by (run, role), one's own before they have a run by the id they were sent under. Run ids sort
-// by time, so (run, role) is also their order, the same in every tab and after every reload.
+// Messages are recognised by (run, role), one's own before they have a run by the id they were sent under. They stand in
+// the order of their numbers in the history; behind those, what has none yet, as it came; at the end, what waits. An answer
+// that goes on after a question of its own was asked and answered goes on below them.
 
 import { AnswerRow, UserRow } from "/chat/static/rows.js";
 
-const UNPLACED = "~"; // sorts behind every run id
+const UNPLACED = "~"; // begins the keys of what has no run yet
+const WAITING = new Set(["sending", "waiting", "failed"]);
 const MAX_ROWS = 400; // kept while one looks at the newest
+
+/** Where a row belongs: the group, and the place in it. */
+const rankOf = ({ number, since, state }) => (number ? [0, number] : [WAITING.has(state) ? 2 : 1, since]);
+
+const isBefore = ([group, place], [otherGroup, otherPlace]) =>
+  group < otherGroup || (group === otherGroup && place < otherPlace);
 
 const keyOf = (run, role) => `${run}/${role === "user" ? 0 : 1}`;
 
 export class Transcript {
   #log;
   #rows = new Map(); // by key
-  #order = []; // keys, sorted
+  #order = []; // keys, sorted by the ranks of their rows
+  #count = 0; // of what was placed so far
   #own = new Map(); // by platform id: key
   #speaker = "Bot";
   #session = null;
@@ -55,7 +64,7 @@ export class Transcript {
     for (const [run, text] of drafts) this.#answer(run)?.grow(text, true);
     for (const [run, text] of drafts) if (!text) this.#answer(run)?.setStatus("Thinking");
     waiting.forEach((message) => this.add(message));
-    waiting.forEach(({ run }) => this.#rows.get(keyOf(run, "user"))?.setState("waiting"));
+    waiting.forEach(({ run }) => this.#change(run, "waiting"));
     return isFresh;
   }
 
@@ -72,6 +81,7 @@ export class Transcript {
       row.number ||= message.number;
       row.setState("");
     }
+    this.#settle(keyOf(run, role));
   }
 
   /** Shows a message of this tab before the bot has it. */
@@ -81,6 +91,7 @@ export class Transcript {
     const row = new UserRow({ text, at, platformId: id });
     this.#place(`${UNPLACED}${String(this.#sent).padStart(9, "0")}`, row);
     row.setState(failed ? "failed" : "sending");
+    this.#settle(this.#own.get(id));
   }
 
   accept(id, run) {
@@ -104,23 +115,33 @@ export class Transcript {
 
   say(message) {
     const isKnown = this.#rows.has(keyOf(message.run, "user"));
-    if (!isKnown) this.#user(message).setState(this.#has(message.run) ? "" : "waiting");
+    if (isKnown) return;
+    this.#user(message).setState(this.#has(message.run) ? "" : "waiting");
+    this.#settle(keyOf(message.run, "user"));
   }
 
   begin(run) {
-    this.#rows.get(keyOf(run, "user"))?.setState("");
+    this.#change(run, "");
     return this.#answer(run);
+  }
+
+  grow(run, text, replaces) {
+    this.begin(run).grow(text, replaces);
+    this.#lower(keyOf(run, "assistant"));
   }
 
   /** A message that waited is answered by the answer that grows. */
   takeUp(run) {
-    this.#rows.get(keyOf(run, "user"))?.setState("taken");
+    this.#change(run, "taken");
   }
 
   end({ run, reason, text, reference, buttons }) {
     const row = this.begin(run);
     if (reason === "silent") this.#drop(keyOf(run, "assistant"));
-    else row.end(reason, text, reference, buttons);
+    else {
+      row.end(reason, text, reference, buttons);
+      this.#lower(keyOf(run, "assistant"));
+    }
   }
 
   setStatus(run, text) {
@@ -162,16 +183,53 @@ export class Transcript {
     return this.#rows.get(key) ?? this.#place(key, new UserRow({ text, at, platformId }));
   }
 
-  #place(key, row) {
+  /** Gives a message of the person another state, and the place that goes with it. */
+  #change(run, state) {
+    const key = keyOf(run, "user");
+    const row = this.#rows.get(key);
+    if (!row || row.state === state) return;
+    const isMoving = WAITING.has(row.state) !== WAITING.has(state);
+    row.setState(state);
+    if (isMoving) this.#settle(key);
+  }
+
+  /** Puts an answer below what was said while it was not growing; what waits stays at the end. */
+  #lower(key) {
+    const row = this.#rows.get(key);
+    if (row.number) return;
+    const below = this.#order.slice(this.#order.indexOf(key) + 1);
+    if (below.some((other) => !WAITING.has(this.#rows.get(other).state))) this.#settle(key);
+  }
+
+  /** Puts a row where its rank says; among those without a number it is the newest. */
+  #settle(key) {
+    const row = this.#rows.get(key);
+    const at = this.#order.indexOf(key);
+    const [group] = rankOf(row);
+    this.#order.splice(at, 1);
+    if (group > 0) row.since = ++this.#count;
+    const index = this.#find(rankOf(row));
+    if (index !== at) this.#log.insertBefore(row.element, this.#rows.get(this.#order[index])?.element ?? null);
+    this.#order.splice(index, 0, key);
+  }
+
+  /** Where in the order a rank belongs. */
+  #find(rank) {
     let low = 0;
     let high = this.#order.length;
     while (low < high) {
       const middle = (low + high) >> 1;
-      if (this.#order[middle] < key) low = middle + 1;
+      if (isBefore(rankOf(this.#rows.get(this.#order[middle])), rank)) low = middle + 1;
       else high = middle;
     }
-    this.#log.insertBefore(row.element, this.#rows.get(this.#order[low])?.element ?? null);
-    this.#order.splice(low, 0, key);
+    return low;
+  }
+
+  #place(key, row) {
+    row.since = ++this.#count;
+    const index = this.#find(rankOf(row));
+    this.#log.insertBefore(row.element, this.#rows.get(this.#order[index])?.element ?? null);
+    this.#order.splice(index, 0, key);
     this.#rows.set(key, row);
     if (row.platformId) this.#own.set(row.platformId, key);
     return row;

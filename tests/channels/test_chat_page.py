@@ -1,12 +1,14 @@
 """The chat page in a real browser, against the real server."""
 
+import re
 from collections.abc import AsyncIterator
 from typing import Final
 
 import pytest
+from msgspec.structs import replace
 from playwright.async_api import BrowserContext, expect
 
-from bot.messages import End, InboundMessage, RunId, SessionKey, TakenUp
+from bot.messages import End, InboundMessage, RunId, SessionKey, TakenUp, new_id
 from tests.channels.browsing import Gate, open_page, say
 from tests.channels.echo import Broken, echo
 from tests.channels.site import Site
@@ -89,6 +91,28 @@ async def test_the_stop_button_stops_and_keeps_what_was_said(context: BrowserCon
     await expect(killed).to_contain_text("so far")
     await expect(killed).to_contain_text("Stopped")
     await expect(page.get_by_role("button", name="Stop the answer")).to_be_hidden()
+
+
+async def test_an_answer_goes_on_below_what_was_said_meanwhile_and_above_what_waits(
+    context: BrowserContext, site: Site
+) -> None:
+    site.bot.reply = gate = Gate("so far", " and more")
+    page = await open_page(context, site)
+    await say(page, "go")
+    await expect(page.locator(".answer")).to_contain_text("so far")
+    (message,) = site.store.open.values()
+    question = replace(silent_end(message), run=RunId(new_id()), reason="done", text="Which one?")
+    site.bot.bus.send(question)
+    await expect(page.locator("article.row")).to_have_text(
+        [re.compile("go"), re.compile("so far"), re.compile("Which")]
+    )
+    await say(page, "next")
+    await expect(page.locator(".user").nth(1)).to_have_attribute("data-state", "waiting")
+
+    gate.open()
+
+    order = ["go", "Which one", "so far and more", "next"]
+    await expect(page.locator("article.row")).to_have_text([re.compile(text) for text in order])
 
 
 async def test_a_message_that_the_running_turn_takes_up_is_shown_so(
