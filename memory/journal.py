@@ -70,6 +70,15 @@ class Journal:
 
         return await self._database.write(job)
 
+    async def knows(self, message: InboundMessage) -> bool:
+        """See the protocol."""
+
+        def job(db: sqlite3.Connection) -> bool:
+            found = db.execute("SELECT 1 FROM journal WHERE dedupe_key = ?", (message.dedupe_key,))
+            return found.fetchone() is not None
+
+        return await self._database.read(job)
+
     async def begin(
         self, message: InboundMessage, *, attempts: int, history: int, in_context: bool = True
     ) -> Begun:

@@ -101,7 +101,7 @@ class Lane:
         """
         burst = [self.waiting.popleft()]
         while self.waiting and len(burst) != most:
-            if not _goes_on(burst[-1].message, self.waiting[0].message, of_all=of_all):
+            if not _goes_on(burst[-1], self.waiting[0], of_all=of_all):
                 break
             burst.append(self.waiting.popleft())
         return burst
@@ -212,6 +212,8 @@ class Lanes:
 
     async def _next(self, lane: Lane) -> Pending:
         """The message that the next turn answers; where the rules say so, one made of several."""
+        if lane.waiting[0].attempts:  # begun before a restart: its line and its tool calls are its own
+            return lane.waiting.popleft()
         first = lane.waiting[0].message
         rules = self._rules(first)
         if (excess := len(lane.waiting) - rules.cap) > 0 and self._is_ordinary(first):
@@ -244,10 +246,12 @@ class Lanes:
             return burst[0]
 
 
-def _goes_on(message: InboundMessage, following: InboundMessage, *, of_all: bool) -> bool:
+def _goes_on(pending: Pending, following: Pending, *, of_all: bool) -> bool:
     """Whether a message goes on with what its sender, or anybody, wrote before it."""
+    first, second = pending.message, following.message
     return (
-        (of_all or message.sender.id == following.sender.id)
-        and message.trigger is following.trigger is Trigger.MESSAGE
-        and message.address == following.address
+        (of_all or first.sender.id == second.sender.id)
+        and not following.attempts
+        and first.trigger is second.trigger is Trigger.MESSAGE
+        and first.address == second.address
     )

@@ -275,12 +275,15 @@ class AgentLoop:
         if (kill := parse_kill(message.text)) is not None:
             return await self._brake.pull(message, kill)
         if self.questions.claims(message):
-            return await self._take_answer(message)
+            try:
+                return await self._take_answer(message)
+            finally:
+                self.questions.release(message)
         if self._turn.is_command(message):
             return await self._take_command(message)
         lane = self._lanes.get(message.session)
         if lane is not None and len(lane.waiting) >= self._most_waiting(message):
-            if lane.holds(message.dedupe_key):
+            if lane.holds(message.dedupe_key) or await self._journal.knows(message):
                 return Receipt.DUPLICATE
             self._endings.refuse(message, FULL.format(waiting=len(lane.waiting)))
             return Receipt.REFUSED

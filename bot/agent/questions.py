@@ -49,6 +49,7 @@ class _Open:
     may_answer: Answerers
     takes_text: bool
     answered: asyncio.Future[str] = field(default_factory=lambda: asyncio.get_running_loop().create_future())
+    claimed_by: str | None = None  # the message that is being written down as its answer
 
 
 class QuestionDesk:
@@ -106,12 +107,25 @@ class QuestionDesk:
             del self._open[question.id]
 
     def claims(self, message: InboundMessage) -> bool:
-        """Whether a message answers a question, and so does not go into the lane; asked for every message."""
+        """Whether a message answers a question, and so does not go into the lane; asked for every message.
+
+        What is only said claims its question until `release`: what is said next is a message like others.
+        """
         if message.kind is not Kind.MESSAGE:
             return False
         if ANSWER.match(message.text.strip()):
             return True
-        return bool(self._open) and self._of_text(message) is not None
+        question = self._of_text(message) if self._open else None
+        if question is None:
+            return False
+        question.claimed_by = message.dedupe_key
+        return True
+
+    def release(self, message: InboundMessage) -> None:
+        """Let others answer what a message has claimed, where it was not taken."""
+        for question in self._open.values():
+            if question.claimed_by == message.dedupe_key:
+                question.claimed_by = None
 
     def take(self, message: InboundMessage) -> str:
         """Hand an answer in; gives it in the words of the options.
@@ -142,6 +156,7 @@ class QuestionDesk:
             if (
                 question.takes_text
                 and not question.answered.done()
+                and question.claimed_by in (None, message.dedupe_key)
                 and question.address == message.address
                 and question.may_answer(message)
             ):

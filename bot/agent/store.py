@@ -160,6 +160,9 @@ class Journal(Protocol):
                 for a session that is idle.
         """
 
+    async def knows(self, message: InboundMessage) -> bool:
+        """Whether a message was accepted before, for one that is not to be accepted now."""
+
     async def begin(
         self, message: InboundMessage, *, attempts: int, history: int, in_context: bool = True
     ) -> Begun:

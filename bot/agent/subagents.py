@@ -25,15 +25,16 @@ from bot.backends.base import (
 )
 from bot.bus import Bus
 from bot.errors import BudgetSpent
-from bot.messages import InboundMessage, MessageId, SessionKey, new_id
+from bot.messages import Attachment, InboundMessage, MessageId, SessionKey, new_id
 from bot.models.base import PromptMessage
-from bot.tools.base import SUBAGENT, Tool, ToolContext, ToolFault
+from bot.tools.base import SUBAGENT, Tool, ToolContext, ToolFault, ToolOutput
 from bot.tools.declare import declare
 
 MAX_DEPTH: Final = 3
 AT_ONCE: Final = 8  # sub-agents of one parent
 SECONDS: Final = 300.0
 MAX_TASK: Final = 20_000  # characters
+NOTHING_TO_SAY = "(The sub-agent is done and has nothing to say.)"
 INSTRUCTIONS = """\
 You are a sub-agent of one that talks to people. Do the task you are given with the tools you have, without
 asking back, and end with a complete result in plain text: it is all that the agent gets to see."""
@@ -89,7 +90,7 @@ class Subagents:
         """The sub-agents that work for a session, those of its sub-agents included."""
         return [subagent for subagent in self._working if subagent.session.startswith(f"{session}{SUBAGENT}")]
 
-    async def delegate_task(self, task: str, context: ToolContext) -> str:
+    async def delegate_task(self, task: str, context: ToolContext) -> ToolOutput:
         """Give a part of your work to a sub-agent and wait for its result; it knows nothing of this talk.
 
         Several at once work side by side.
@@ -126,7 +127,7 @@ class Subagents:
         finally:
             self._working.remove(subagent)
 
-    async def _work(self, subagent: Subagent, context: ToolContext) -> str:
+    async def _work(self, subagent: Subagent, context: ToolContext) -> ToolOutput:
         id_ = MessageId(new_id())
         message = replace(
             context.message,
@@ -156,9 +157,11 @@ class Subagents:
             except BudgetSpent as error:
                 raise ToolFault(f"The sub-agent failed: {error}") from None
 
-    async def _listen(self, backend: AgentBackend, turn: TurnInput, context: ToolContext, tab: Tab) -> str:
+    async def _listen(
+        self, backend: AgentBackend, turn: TurnInput, context: ToolContext, tab: Tab
+    ) -> ToolOutput:
         """Let a sub-agent work in silence; gives what it said, or why it failed as a fault."""
-        text = ""
+        text, files = "", tuple[Attachment, ...]()
         events: AsyncIterator[AgentEvent] = backend.run(turn)
         async with aclosing(events) as said:  # type: ignore[type-var]  # backends are generators
             async for event in said:
@@ -170,9 +173,9 @@ class Subagents:
                         self._bus.emit(news_of(event, context.session, context.message.run))
                     case ErrorEvent(content=content):
                         raise ToolFault(f"The sub-agent failed: {content}")
-                    case DoneEvent():
-                        break
-        return text.strip() or "(The sub-agent is done and has nothing to say.)"
+                    case DoneEvent(attachments=attachments):
+                        files = attachments
+        return ToolOutput(text=text.strip() or NOTHING_TO_SAY, attachments=files)
 
     def tools(self) -> tuple[Tool, ...]:
         """What is registered."""

@@ -23,13 +23,16 @@ class ApprovalRule(Section):
     """What holds for one tool: what matches `deny` never runs, what matches `allow` does, else `mode` says.
 
     The patterns are looked for in the tool's name and its arguments as compact JSON, in upper or lower case.
+    One that allows should have the quotes on both sides of what it means: a command may go on behind it.
     """
 
     mode: Literal["auto", "confirm", "deny"] | None = Field(
         default=None, description="auto runs, confirm asks an admin, deny refuses; default: by its risk."
     )
     deny: tuple[Pattern, ...] = Field(default=(), description='What never runs: ["rm -rf"]')
-    allow: tuple[Pattern, ...] = Field(default=(), description='What runs unasked: ["^exec .*git status"]')
+    allow: tuple[Pattern, ...] = Field(
+        default=(), description="What runs unasked; docs/tools.md has an example."
+    )
 
 
 class ApprovalSettings(Section):

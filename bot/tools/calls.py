@@ -8,12 +8,12 @@ import asyncio
 import inspect
 import logging
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Coroutine, Sequence
 from contextlib import AbstractContextManager, nullcontext
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from difflib import get_close_matches
 from types import MappingProxyType
-from typing import Literal, TypeAlias
+from typing import Literal, TypeAlias, TypeVar
 
 import msgspec
 
@@ -51,6 +51,8 @@ LEFT_OUT = "\n[{count} not shown: {reason}]"
 UNFIT = "no picture that models take, too large, or one too many at once"
 UNCHECKED = "the check of this call {fault}, so it was not made"
 
+T = TypeVar("T")
+
 Pause: TypeAlias = Callable[[], AbstractContextManager[None]]
 
 
@@ -87,6 +89,14 @@ class CallResult(Frozen, frozen=True, kw_only=True):
     is_final: bool = False
     has_spoken: bool = False
     rounds: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class _Permitted:
+    """A call that may be made, with the arguments as the gates left them."""
+
+    tool: Tool
+    arguments: Arguments
 
 
 class ToolCalls:
@@ -151,11 +161,14 @@ class ToolCalls:
         Raises:
             StoreError: It could not be written down.
         """
-        tool = self._tools.get(call.function.name)
         began = time.monotonic()
+        context = replace(context, call_id=call.id)
+        permitted = await self._contain(call, self._permit(call, context, pause))
         is_known = await self._ledger.begin(call) if self._ledger is not None else True
-        if is_known or (tool is not None and tool.is_idempotent):
-            result = await self._carry_out(call, context, pause)
+        if isinstance(permitted, CallResult):
+            result = permitted
+        elif is_known or permitted.tool.is_idempotent:
+            result = await self._contain(call, self._obey(call, permitted, context, pause))
         else:
             result = CallResult(text=UNKNOWN, status="error")
         if self._hooks is not None:
@@ -184,19 +197,21 @@ class ToolCalls:
             )
         return result if kept.text == result.text else msgspec.structs.replace(result, text=kept.text)
 
-    async def _carry_out(self, call: ToolCall, context: ToolContext, pause: Pause) -> CallResult:
-        name = call.function.name
-        status: Literal["ok", "error"] = "ok"
+    async def _contain(self, call: ToolCall, work: Coroutine[object, object, T]) -> T | CallResult:
+        """Where one call begins: what goes wrong with it is its result."""
         try:
-            tool = self._find(name)
-            output = await self._obey(tool, call.function.arguments, replace(context, call_id=call.id), pause)
+            return await work
         except ToolFault as fault:
-            output, status = ToolOutput(text=str(fault) or "The tool failed."), "error"
-        except Exception as error:  # where one call begins; the model gets no internals
-            log.error("tool failed", exc_info=error, extra={"tool": name[:64]})
-            output, status = ToolOutput(text=f"The tool failed: {type(error).__name__}"), "error"
+            text = str(fault) or "The tool failed."
+        except Exception as error:  # the model gets no internals
+            log.error("tool failed", exc_info=error, extra={"tool": call.function.name[:64]})
+            text = f"The tool failed: {type(error).__name__}"
+        return await self._result(call, ToolOutput(text=text), "error")
+
+    async def _result(self, call: ToolCall, output: ToolOutput, status: Literal["ok", "error"]) -> CallResult:
+        name = call.function.name
         return CallResult(
-            text=await self._results.cap(context.session, output.text),
+            text=await self._results.cap(self._context.session, output.text),
             status=status,
             attachments=output.attachments,
             images=output.images,
@@ -270,13 +285,21 @@ class ToolCalls:
         hint = f"did you mean {others}?" if near else f"there are {others}."
         raise ToolFault(f"There is no tool {shown!r}: {hint}")
 
-    async def _obey(self, tool: Tool, text: str, context: ToolContext, pause: Pause) -> ToolOutput:
-        arguments = parse_arguments(tool, text)
+    async def _permit(self, call: ToolCall, context: ToolContext, pause: Pause) -> _Permitted:
+        """Read a call and pass the gates; only then is it written down as one that may take effect."""
+        tool = self._find(call.function.name)
+        arguments = parse_arguments(tool, call.function.arguments)
         with pause():
             for gate in self._gates:
                 arguments = await self._pass(gate, tool, arguments, context)
-        with pause() if tool.is_waiting else nullcontext():
-            return await self._run(tool, arguments, context)
+        return _Permitted(tool, arguments)
+
+    async def _obey(
+        self, call: ToolCall, permitted: _Permitted, context: ToolContext, pause: Pause
+    ) -> CallResult:
+        with pause() if permitted.tool.is_waiting else nullcontext():
+            output = await self._run(permitted.tool, permitted.arguments, context)
+        return await self._result(call, output, "ok")
 
     async def _pass(self, gate: Gate, tool: Tool, arguments: Arguments, context: ToolContext) -> Arguments:
         """The arguments as a gate wants them.

@@ -68,7 +68,8 @@ class Delegating(Served):
                 yield event
             return
         message = inbound(turn.messages[-1].content)
-        yield MessageEvent(content=await self.subagents.delegate_task("count", ToolContext(message=message)))
+        done = await self.subagents.delegate_task("count", ToolContext(message=message))
+        yield MessageEvent(content=done.text)
         yield DoneEvent()
 
 

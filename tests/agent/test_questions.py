@@ -194,6 +194,19 @@ async def test_many_who_answer_at_once_give_one_answer(tmp_path: Path) -> None:
     assert sum(end.text == LATE for end in bot.ends) == 5
 
 
+async def test_of_two_remarks_at_once_one_is_the_answer_and_the_other_gets_a_turn(tmp_path: Path) -> None:
+    agent = Asking()
+    async with rig(tmp_path, agent.play) as bot:
+        await asked(bot, agent)
+        await asyncio.gather(bot.say("first"), bot.say("second"))
+        await asyncio.sleep(0)
+        ends = await told(bot, 3)
+
+    texts = [end.text for end in ends]
+    assert LATE not in texts
+    assert "you said first" in texts
+
+
 async def test_an_answer_without_words_is_refused_and_the_question_stays_open(tmp_path: Path) -> None:
     agent = Asking()
     async with rig(tmp_path, agent.play) as bot:

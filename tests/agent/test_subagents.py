@@ -15,7 +15,7 @@ from bot.bus import LocalBus
 from bot.messages import Attachment, InboundMessage, SessionKey
 from bot.models.base import FunctionCall, ToolCall
 from bot.settings.tools import ToolsSettings
-from bot.tools.base import SUBAGENT, Ledger, ToolContext, ToolFault
+from bot.tools.base import SUBAGENT, Ledger, ToolContext, ToolFault, ToolOutput
 from bot.tools.box import ToolBox
 from bot.tools.jobs import Jobs
 from bot.tools.registry import ToolRegistry
@@ -44,6 +44,10 @@ class Team:
 
     async def delegate(self, task: str, chat: str = "main", *, depth: int = 0) -> str:
         """Give a sub-agent a task, as a turn of a chat."""
+        return (await self.ask(task, chat, depth=depth)).text
+
+    async def ask(self, task: str, chat: str = "main", *, depth: int = 0) -> ToolOutput:
+        """The same, with the files."""
         message = inbound("go", chat, attachments=(Attachment(kind="file", name="a.txt"),))
         return await self.subagents.delegate_task(task, ToolContext(message=message, depth=depth))
 
@@ -114,6 +118,18 @@ async def test_a_result_that_was_begun_anew_is_given_once(home: Path) -> None:
         yield DoneEvent()
 
     assert await Team(home, think_again).delegate("Two and two?") == "four"
+
+
+async def test_the_files_of_a_subagent_go_out_with_the_answer_of_its_parent(home: Path) -> None:
+    report = Attachment(kind="file", name="report.pdf", path="/tmp/report.pdf")
+
+    async def attach(turn: TurnInput) -> AsyncIterator[AgentEvent]:
+        yield MessageEvent(content="Here it is.")
+        yield DoneEvent(attachments=(report,))
+
+    output = await Team(home, attach).ask("Write the report.")
+
+    assert (output.text, output.attachments) == ("Here it is.", (report,))
 
 
 async def test_one_without_words_says_so(home: Path) -> None:
