@@ -2,7 +2,6 @@
 
 import asyncio
 import logging
-import re
 import time
 from collections.abc import Collection, Coroutine, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -14,18 +13,17 @@ from msgspec.structs import replace
 from bot.agent.announcing import Announcer
 from bot.agent.audit import Audit
 from bot.agent.brake import Brake
-from bot.agent.control import is_admin, parse_kill
+from bot.agent.control import parse_kill
 from bot.agent.endings import Endings
-from bot.agent.history import label
 from bot.agent.lanes import Lane, Lanes
+from bot.agent.merging import merge
 from bot.agent.publishing import Publisher
 from bot.agent.questions import NotAnswered, QuestionDesk
-from bot.agent.queueing import MAX_CAP, QueueRules, RulesOf, default_rules
+from bot.agent.queueing import RulesOf, default_rules
 from bot.agent.run import Run, failure
-from bot.agent.steering import LaneSteering, rank
 from bot.agent.store import Accepted, Chats, Journal, Pending
 from bot.agent.turn import Tally, Turn
-from bot.backends.base import NoSteering, Steering
+from bot.agent.waiting import WaitingRules
 from bot.bus import Bus, Receipt
 from bot.errors import Fenced, StoreError
 from bot.messages import (
@@ -35,7 +33,6 @@ from bot.messages import (
     InboundMessage,
     Kind,
     SessionKey,
-    Trigger,
 )
 from bot.telemetry import turn_context
 
@@ -43,11 +40,8 @@ log = logging.getLogger(__name__)
 
 COMMANDS = "\x1fcommands"  # behind a session's key: the lane of its commands
 GROUP_CONTEXT = 50  # messages of a group that are kept where no setting says otherwise
-COMMAND_RULES = QueueRules(mode="followup", cap=MAX_CAP)
 DRAIN_SECONDS = 30.0
 DROPPED = "[Dropped: too many messages were waiting here]"
-OVERFLOW = "[{count} messages came while you were busy, too many to answer one by one; answer them together]"
-OVERFLOW_HEAD = re.compile(re.escape(OVERFLOW).replace(re.escape("{count}"), r"\d+"))
 FULL = "There are already {waiting} messages waiting here. Please let me answer those first."
 
 
@@ -105,7 +99,13 @@ class AgentLoop:
     ) -> None:
         self._settings = settings
         self.questions = questions or QuestionDesk()
-        self._rules = rules
+        self._rules = WaitingRules(
+            rules,
+            is_command=turn.is_command,
+            admins=settings.admins,
+            debounce=settings.debounce,
+            max_waiting=settings.max_waiting,
+        )
         self._chats = chats
         self._bus = bus
         self._journal = journal
@@ -124,9 +124,9 @@ class AgentLoop:
             self._work,
             max_concurrent_turns=settings.max_concurrent_turns,
             spawn=self._group.create_task,
-            patience=self._patience,
+            patience=self._rules.patience,
             merge=self._merge,
-            rules=self._rules_of,
+            rules=self._rules.of,
             drop=self._drop,
         )
         self.speaker = Announcer(journal, self._publisher, self._endings)
@@ -282,7 +282,7 @@ class AgentLoop:
         if self._turn.is_command(message):
             return await self._take_command(message)
         lane = self._lanes.get(message.session)
-        if lane is not None and len(lane.waiting) >= self._most_waiting(message):
+        if lane is not None and len(lane.waiting) >= self._rules.most(message):
             if lane.holds(message.dedupe_key) or await self._journal.knows(message):
                 return Receipt.DUPLICATE
             self._endings.refuse(message, FULL.format(waiting=len(lane.waiting)))
@@ -301,42 +301,13 @@ class AgentLoop:
             await self._journal.requeue(message.run, pending.begun.attempt)
         return Receipt.ACCEPTED
 
-    def _rules_of(self, message: InboundMessage) -> QueueRules:
-        return COMMAND_RULES if self._turn.is_command(message) else self._rules(message)
-
-    def _most_waiting(self, message: InboundMessage) -> int:
-        rules = self._rules_of(message)
-        return min(rules.cap if rules.drop == "new" else MAX_CAP, self._settings.max_waiting)
-
     def _interrupt(self, message: InboundMessage) -> None:
         """End the running turn for a newer message, where the session wants it so and its sender may."""
         lane = self._lanes.get(message.session)
-        if lane is None or lane.running is None or self._rules_of(message).mode != "interrupt":
+        if lane is None or lane.running is None:
             return
-        if self._may_steer(message, lane.running.message):
+        if self._rules.interrupts(message, lane.running.message):
             lane.running.kill()
-
-    def _may_steer(self, message: InboundMessage, running: InboundMessage) -> bool:
-        """Whether a sender may do what a turn may do; commands and remarks to others steer nothing."""
-        if message.kind is not Kind.MESSAGE or message.may_be_silent or self._turn.is_command(message):
-            return False
-        if message.sender.id == running.sender.id:
-            return True
-        admins = self._settings.admins
-        mine, theirs = (rank(one, is_admin=is_admin(one, admins)) for one in (message, running))
-        return mine >= theirs
-
-    def _steering(self, run: Run, lane: Lane) -> Steering:
-        rules = self._rules_of(run.message)
-        if not rules.steers:
-            return NoSteering()
-        return LaneSteering(
-            run,
-            lane,
-            keeps=rules.mode == "steer-backlog",
-            may_steer=self._may_steer,
-            fetch=self._turn.fetch,
-        )
 
     async def _drop(self, pending: Pending) -> None:
         await self._endings.drop(pending, DROPPED)
@@ -344,7 +315,7 @@ class AgentLoop:
     async def _journal_once(self, message: InboundMessage) -> Accepted:
         """Accept a message; where its session is idle, the same commit begins its turn."""
         session = message.session
-        is_patient = self._patience(message) > 0
+        is_patient = self._rules.patience(message) > 0
         if is_patient or session in self._arriving or not self._lanes.can_start(session):
             return await self._journal.accept(message)
         self._arriving.add(session)
@@ -400,23 +371,11 @@ class AgentLoop:
         is_command = self._turn.is_command(pending.message)
         self._lanes.put(pending, beside=COMMANDS if is_command else "")
 
-    def _patience(self, message: InboundMessage) -> float:
-        if message.trigger is not Trigger.MESSAGE or message.attachments or self._turn.is_command(message):
-            return 0.0
-        return self._settings.debounce.get(message.address.channel, 0.0)
-
     async def _merge(self, burst: Sequence[Pending], *, is_overflow: bool) -> Pending:
         """Make one turn of several messages; it answers the last one."""
-        *absorbed, last = burst
-        message = replace(
-            last.message,
-            text=_joined([pending.message for pending in burst], is_overflow=is_overflow),
-            attachments=tuple(file for pending in burst for file in pending.message.attachments),
-            may_be_silent=all(pending.message.may_be_silent for pending in burst),
-        )
-        merged = replace(last, message=message)
+        merged = merge(burst, is_overflow=is_overflow)
         await self._journal.merge(merged, burst)
-        for pending in absorbed:
+        for pending in burst[:-1]:
             self._endings.close_silently(pending)
         return merged
 
@@ -436,7 +395,7 @@ class AgentLoop:
     async def _work(self, pending: Pending, lane: Lane) -> None:
         """Do one turn, and end it exactly once; this is where the errors of a turn stop."""
         run = Run(pending, self._bus)
-        run.steering = self._steering(run, lane)
+        run.steering = self._rules.steering(run, lane, fetch=self._turn.fetch)
         lane.start(run)
         with turn_context(run.session, run.id):
             self._bus.emit(AgentStart(session=run.session, run=run.id, attempt=run.attempt))
@@ -458,26 +417,3 @@ class AgentLoop:
         """See the turn's task off; one that will not die is left behind, without a voice."""
         if not await run.reap():
             log.error("turn does not stop, its session goes on without it", extra={"stage": run.stage})
-
-
-def _joined(messages: Sequence[InboundMessage], *, is_overflow: bool) -> str:
-    """The text of several messages: as it was written, with its speakers, or as a list of what was said."""
-    said = [message for message in messages if message.text]
-    if is_overflow:
-        lines = [line for message in said for line in _overflow_lines(message)]
-        return "\n".join((OVERFLOW.format(count=len(lines)), *lines))
-    if len({message.sender.id for message in messages}) == 1:
-        return "\n".join(message.text for message in said)
-    return "\n".join(label(message.text, _speaker(message), message.received_at) for message in said)
-
-
-def _overflow_lines(message: InboundMessage) -> list[str]:
-    """A message as a part of a list; what was made a list before a restart gives its lines."""
-    head, _, rest = message.text.partition("\n")
-    if OVERFLOW_HEAD.fullmatch(head):
-        return rest.split("\n- ")[:1] + [f"- {line}" for line in rest.split("\n- ")[1:]]
-    return [f"- {_speaker(message)}: {message.text}"]
-
-
-def _speaker(message: InboundMessage) -> str:
-    return message.sender.name or message.sender.id

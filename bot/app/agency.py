@@ -4,17 +4,19 @@ import asyncio
 import logging
 from collections.abc import AsyncGenerator, Callable, Iterable, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from importlib import import_module
 from types import TracebackType
 from typing import Any, Self
 
+from bot.agent.asides import Display
 from bot.agent.compaction import Summary
 from bot.agent.constraints import Directories
 from bot.agent.flush import SECONDS as FLUSH_SECONDS
 from bot.agent.flush import MemoryFlush
 from bot.agent.moments import Moments
 from bot.agent.questions import QuestionDesk
+from bot.agent.seams import NoToolSource, Seams
 from bot.agent.shortening import HistoryShortening
 from bot.agent.spending import Spending
 from bot.agent.subagents import Subagents
@@ -117,6 +119,17 @@ class Agency:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         await self._stack.aclose()
+
+    def join(self, seams: Seams) -> Seams:
+        """Put those parts into the turn."""
+        return replace(
+            seams,
+            tools=self.workshop.box if isinstance(seams.tools, NoToolSource) else seams.tools,
+            moments=self.moments,
+            display=Display(self._around.store.choices, seams.redactor),
+            shortening=self.shortening,
+            spending=self.spending,
+        )
 
     def commands(self) -> Iterable[Command]:
         """The slash commands of those parts."""

@@ -12,20 +12,18 @@ from typing import Literal, Self
 
 from starlette.routing import BaseRoute
 
-from bot.agent.asides import Display
 from bot.agent.constraints import Directories
 from bot.agent.control import is_admin, is_operator
 from bot.agent.loop import AgentLoop, RunningTurn
 from bot.agent.notebook import Notebook
-from bot.agent.seams import NoToolSource, Seams
+from bot.agent.seams import Seams
 from bot.agent.turn import Turn
 from bot.agent.watchdog import LagGuard
 from bot.alarm import Alarm
 from bot.app.agency import Agency, Around
-from bot.app.parts import loop_settings, prompt_builder, rules_of, web_settings
+from bot.app.parts import loop_settings, media_of, prompt_builder, router_of, rules_of, web_settings
 from bot.backends.base import AgentBackend
 from bot.backends.one import OneBackend
-from bot.backends.registry import BackendSetup
 from bot.backends.router import Router
 from bot.bus import LocalBus
 from bot.commands.admin import read_presence
@@ -38,7 +36,6 @@ from bot.hooks.registry import Hooks
 from bot.messages import Address, Frozen, InboundMessage, RunId, SessionKey, SessionSwitched
 from bot.models.catalogue import ModelCatalogue
 from bot.models.providers import ModelSetup
-from bot.models.transcription import Transcriber
 from bot.plugins import load_plugins
 from bot.running import RunningBot
 from bot.scheduler.heartbeat import Target
@@ -50,7 +47,6 @@ from bot.web.server import WebServer
 from channels.frames import CommandHint
 from channels.hub import ChatHub
 from channels.intake import Rules
-from channels.media import Media
 from channels.platforms import Account, Platforms, Surroundings
 from channels.registry import AdapterFactory
 from channels.registry import accounts as registered_accounts
@@ -150,7 +146,7 @@ class App:
         self.audit = AuditLog(settings.data_dir / "audit", self.store.audit_pointer)
         self._stack.enter_context(LagGuard())
         self._stack.push_async_callback(self.hooks.aclose)
-        router = self._router()
+        router = router_of(self._settings, self._backend, self.store.choices)
         self._stack.push_async_callback(router.aclose)
         changed = await self.store.changed_settings.all()
         await self._open_agent(router)
@@ -219,13 +215,6 @@ class App:
         await self.loop.drain()
 
     # --- the parts
-
-    def _router(self) -> Router | OneBackend:
-        if self._backend is not None:
-            return OneBackend(self._backend)
-        settings = self._settings
-        setup = BackendSetup(models=ModelSetup.of(settings), turn_seconds=settings.run_timeout)
-        return Router(settings.backend, setup, choices=self.store.choices)
 
     def _running_bot(self) -> RunningBot:
         return RunningBot(
@@ -344,24 +333,14 @@ class App:
 
     def _joined_seams(self) -> Seams:
         """What the caller wants in the turn, and our own where it names nothing."""
-        transcription = self._settings.transcription
-        transcriber = Transcriber(transcription, self._settings.openai) if transcription.model else None
-        media = Media(
-            self._settings.data_dir / "media",
-            self.platforms,
-            transcribe=transcriber.transcribe if transcriber else None,
-        )
         seams = self._seams
-        return replace(
-            seams,
-            access=seams.access or self._access,
-            commands=seams.commands or self.commands,
-            media=seams.media or media,
-            tools=self._agency.workshop.box if isinstance(seams.tools, NoToolSource) else seams.tools,
-            moments=self._agency.moments,
-            display=Display(self.store.choices, seams.redactor),
-            shortening=self._agency.shortening,
-            spending=self._agency.spending,
+        return self._agency.join(
+            replace(
+                seams,
+                access=seams.access or self._access,
+                commands=seams.commands or self.commands,
+                media=seams.media or media_of(self._settings, self.platforms),
+            )
         )
 
     async def _end_session(self, session: SessionKey, reason: Literal["new", "reset", "deleted"]) -> None:

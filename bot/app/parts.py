@@ -9,11 +9,18 @@ from bot.agent.loop import LoopSettings
 from bot.agent.prompt import PromptBuilder
 from bot.agent.queueing import QueueRules, RulesOf
 from bot.agent.workspace import Workspace
+from bot.backends.base import AgentBackend
+from bot.backends.one import OneBackend
+from bot.backends.registry import BackendSetup
+from bot.backends.router import Router
 from bot.bus import Bus
 from bot.models.providers import ModelSetup
+from bot.models.transcription import Transcriber
 from bot.settings import ChannelSettings, Settings, WebSettings
 from bot.tools.skills import Skills
 from bot.workshop import WorkshopSettings
+from channels.media import Media
+from channels.platforms import Platforms
 from channels.registry import ADAPTERS
 
 
@@ -30,6 +37,23 @@ def prompt_builder(settings: Settings, bus: Bus, directories: Directories) -> Pr
         constraints=Constraints(
             AgentsFile(workspace), directories, own=workspace / "AGENTS.md", emit=bus.emit
         ),
+    )
+
+
+def router_of(settings: Settings, own: AgentBackend | None, choices: SessionSettings) -> Router | OneBackend:
+    """What picks the backend of a session; with an agent of one's own, always that one."""
+    if own is not None:
+        return OneBackend(own)
+    setup = BackendSetup(models=ModelSetup.of(settings), turn_seconds=settings.run_timeout)
+    return Router(settings.backend, setup, choices=choices)
+
+
+def media_of(settings: Settings, platforms: Platforms) -> Media:
+    """What fetches files, and hears voice notes where a model for that is set."""
+    transcription = settings.transcription
+    transcriber = Transcriber(transcription, settings.openai) if transcription.model else None
+    return Media(
+        settings.data_dir / "media", platforms, transcribe=transcriber.transcribe if transcriber else None
     )
 
 

@@ -6,7 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bot.agent.loop import DROPPED, OVERFLOW
+from bot.agent.loop import DROPPED
+from bot.agent.merging import OVERFLOW
 from bot.agent.queueing import DROPS, MAX_CAP, MODES, QueueRules, parse_rules
 from bot.agent.run import INTERRUPTED
 from bot.bus import Receipt
