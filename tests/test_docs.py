@@ -21,6 +21,7 @@ from tests.bots import settings_for
 
 ROOT = Path(__file__).parent.parent
 README = (ROOT / "README.md").read_text("utf-8")
+BY_SETTING = {"exec", "process", "script", "api_request"}  # only with bubblewrap, or with APIs to reach
 DOCUMENTS = [ROOT / "README.md", ROOT / "CHANGELOG.md", *sorted((ROOT / "docs").glob("*.md"))]
 
 
@@ -97,6 +98,17 @@ def test_the_python_example_of_the_readme_passes_the_type_checker(tmp_path: Path
 async def test_the_document_of_the_commands_is_generated_from_them(tmp_path: Path) -> None:
     async with App(settings_for(tmp_path), has_web=False) as running:
         assert (ROOT / "docs" / "commands.md").read_text("utf-8") == commands_document(running.commands.specs)
+
+
+async def test_the_table_of_tools_has_every_tool_and_no_other(tmp_path: Path) -> None:
+    async with App(settings_for(tmp_path), has_web=False) as running:
+        await running.settled()
+        names = {tool.name for tool in running.tools}
+
+    text = (ROOT / "docs" / "tools.md").read_text("utf-8")
+    rows = text[text.index("| tools |") :].split("\n\n")[0].splitlines()
+    told = {name for row in rows for name in re.findall(r"`([a-z_]+)`", row.split("|")[1])}
+    assert told - BY_SETTING == names - BY_SETTING
 
 
 def test_the_readme_has_every_platform() -> None:
