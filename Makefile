@@ -14,10 +14,10 @@ INSTALL = $(BIN)/python -m pip install --quiet --disable-pip-version-check
 endif
 
 .DEFAULT_GOAL := help
-.PHONY: help run test check bench format clean
+.PHONY: help run test check bench bench-security format clean
 
 help: ## Show what can be made
-	@grep -E '^[a-z]+:.*## ' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 10
+	@grep -E '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 10
 
 $(VENV)/.run: pyproject.toml
 	@echo "Installing into $(VENV) …"
@@ -46,6 +46,9 @@ check: $(VENV)/.dev ## Lint, types, documents
 
 bench: $(VENV)/.dev ## Measure; prints a table, writes bench/results.json
 	@$(BIN)/python -m bench $(ARGS)
+
+bench-security: $(VENV)/.dev ## Measure the injection scanner (SECURITY_CORPUS=file)
+	@$(BIN)/python -m bench.security $(ARGS)
 
 format: $(VENV)/.dev ## Format and mend what can be mended
 	@$(BIN)/ruff format .

@@ -23,6 +23,7 @@ BENCHMARKS = {
     "memory": "bench.rows.memory",
     "startup": "bench.rows.startup",
     "bus": "bench.rows.bus",
+    "redaction": "bench.rows.redaction",
     "growth": "bench.rows.growth",
     "kill": "bench.rows.kill",
     "platforms": "bench.rows.platforms",

@@ -19,6 +19,8 @@ LOST = (
     "I can write to the chat `{chat}` on {channel} no more: {cause}. What waits for it stays in the outbox."
 )
 
+AUDIT_FAILED = "The audit log can't be written: {cause}. What is decided now is not on record."
+
 
 class Outbox(Protocol):
     """Takes announcements."""
@@ -62,7 +64,11 @@ class Alarm:
         text = LOST.format(chat=address.chat, channel=address.channel, cause=cause)
         self._group.create_task(self._tell(text, lost=address), name="alarm")
 
-    async def _tell(self, text: str, *, lost: Address) -> None:
+    def audit_failed(self, cause: str) -> None:
+        """Nothing can be written to the audit log."""
+        self._group.create_task(self._tell(AUDIT_FAILED.format(cause=cause)), name="alarm")
+
+    async def _tell(self, text: str, *, lost: Address | None = None) -> None:
         try:
             chats = [address for address in await self._admin_chats() if address != lost]
             for end in await self._outbox.announce(chats, text):

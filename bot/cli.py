@@ -16,14 +16,23 @@ app = typer.Typer(
     add_completion=False,
     pretty_exceptions_enable=False,
 )
+audit_app = typer.Typer(help="The log of what was decided and done.", no_args_is_help=True)
 mcp_app = typer.Typer(help="Servers that bring tools over MCP.", no_args_is_help=True)
 journal_app = typer.Typer(help="Messages that were accepted and are not answered.", no_args_is_help=True)
 model_app = typer.Typer(help="The models the bot can talk with.", no_args_is_help=True)
 app.add_typer(journal_app, name="journal")
 app.add_typer(model_app, name="model")
 app.add_typer(mcp_app, name="mcp")
+app.add_typer(audit_app, name="audit")
 
 Port = Annotated[int | None, typer.Option(help="Port of the page; default: BOT_WEB__PORT, 8765.", min=0)]
+Actor = Annotated[str | None, typer.Option(help="Who: telegram:42, or a pattern: 'telegram:*'.")]
+Action = Annotated[str | None, typer.Option(help="What: kill_session, or a pattern: 'tool *'.")]
+Severity = Annotated[str | None, typer.Option(help="info, warning, critical or alert, and graver ones.")]
+Session = Annotated[str | None, typer.Option(help="In which session, or a pattern: 'discord:*'.")]
+Since = Annotated[str | None, typer.Option(help="From: 2026-11-21, 2026-11-21T10:30 (UTC), or 2h, 7d ago.")]
+Until = Annotated[str | None, typer.Option(help="Before: written as for --since.")]
+Json = Annotated[bool, typer.Option("--json", help="Print JSON, a line an event.")]
 Yes = Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")]
 
 
@@ -143,3 +152,77 @@ def model_get(
 def model_list() -> None:
     """List the models that the configured provider offers."""
     _do("models:model_list")
+
+
+@app.command()
+def redact(
+    files: Annotated[list[Path] | None, typer.Argument(help="Default: standard input.")] = None,
+    jsonl: Annotated[
+        bool, typer.Option("--jsonl", help='Lines are {"text": …}, as are the answers.')
+    ] = False,
+    every: Annotated[bool, typer.Option("--all", help="Hide all kinds, whatever answers hide.")] = False,
+) -> None:
+    """Hide secrets and personal data in texts, as in answers."""
+    _do("redact:redact", files or [], jsonl, every)
+
+
+@app.command()
+def scan(
+    texts: Annotated[list[str] | None, typer.Argument(help="Default: standard input.")] = None,
+    file: Annotated[
+        list[Path] | None, typer.Option("--file", "-f", help="- is standard input.")
+    ] = None,
+    jsonl: Annotated[bool, typer.Option("--jsonl", help="JSON in and out, line for line.")] = False,
+    strict: Annotated[bool, typer.Option("--strict", help="Quotations count in full.")] = False,
+) -> None:
+    """Look for injected instructions in texts."""
+    _do("scan:scan", texts or [], file or [], jsonl, strict)
+
+
+@audit_app.command("verify")
+def audit_verify() -> None:
+    """Check that nothing in the audit log was changed, removed or cut; exit code 1 where something was."""
+    _do("audit:verify")
+
+
+@audit_app.command("tail")
+def audit_tail(
+    count: Annotated[int, typer.Option("-n", "--lines", help="How many.", min=0)] = 20,
+    follow: Annotated[bool, typer.Option("--follow", "-f", help="Go on with what comes.")] = False,
+    as_json: Json = False,
+) -> None:
+    """Show the last events."""
+    _do("audit:tail", count, follow, as_json)
+
+
+@audit_app.command("search")
+def audit_search(  # noqa: PLR0913 - each is an option of the command line
+    text: Annotated[str | None, typer.Argument(help="Stands somewhere in the event.")] = None,
+    actor: Actor = None,
+    action: Action = None,
+    severity: Severity = None,
+    session: Session = None,
+    since: Since = None,
+    until: Until = None,
+    limit: Annotated[int, typer.Option(help="Show the last so many.", min=1)] = 100,
+    as_json: Json = False,
+) -> None:
+    """Show the events that match all that is asked for; exit code 1 where none does."""
+    asked = {"actor": actor, "action": action, "severity": severity, "session": session}
+    _do("audit:search", {**asked, "since": since, "until": until, "text": text}, limit, as_json)
+
+
+@audit_app.command("export")
+def audit_export(
+    file: Path,
+    form: Annotated[str, typer.Option("--format", help="jsonl or csv.")] = "jsonl",
+    actor: Actor = None,
+    action: Action = None,
+    severity: Severity = None,
+    session: Session = None,
+    since: Since = None,
+    until: Until = None,
+) -> None:
+    """Write the events that match into the new file FILE, for its owner's eyes alone."""
+    asked = {"actor": actor, "action": action, "severity": severity, "session": session}
+    _do("audit:export", file, form, {**asked, "since": since, "until": until})

@@ -71,6 +71,7 @@ class Workshop:
     Args:
         is_operator: Whether somebody may steer the bot as a whole, and so permit calls.
         gates: See calls once they are permitted.
+        redact: Hides what must not be shown to who is asked for a permission.
 
     Attributes:
         box: Gives each turn its tools.
@@ -87,6 +88,7 @@ class Workshop:
         hooks: Hooks,
         is_operator: Callable[[InboundMessage], bool],
         gates: Sequence[Gate] = (),
+        redact: Callable[[str], str] = str,
     ) -> None:
         self._settings = settings
         self._questions = questions
@@ -106,8 +108,9 @@ class Workshop:
             may_approve=is_operator,
             seconds=settings.approvals.timeout,
             chat=chat,
+            redact=redact,
         )
-        gate = HookGate(hooks, questions, answerers=is_operator, chat=chat, redact=str)
+        gate = HookGate(hooks, questions, answerers=is_operator, chat=chat, redact=redact)
         self.box = ToolBox(
             self.registry,
             results=self.results,

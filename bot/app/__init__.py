@@ -1,7 +1,16 @@
 """Wires everything: the only place of `bot` that knows the channels, the store and the guards."""
 
 from bot.app.app import App, Status
-from bot.app.process import calm_collector, find_channels, find_sandbox_fault, open_store, talk
+from bot.app.parts import redactor_of
+from bot.app.process import (
+    calm_collector,
+    find_channels,
+    find_sandbox_fault,
+    open_audit,
+    open_scanner,
+    open_store,
+    talk,
+)
 from memory.backup import back_up
 from memory.backup import restore as restore_backup
 from memory.home import read_holder
@@ -15,8 +24,11 @@ __all__ = [
     "calm_collector",
     "find_channels",
     "find_sandbox_fault",
+    "open_audit",
+    "open_scanner",
     "open_store",
     "read_holder",
+    "redactor_of",
     "restore_backup",
     "talk",
 ]

@@ -44,7 +44,7 @@ from bot.tools.recall import RecallTools
 from bot.tools.schedule import ScheduleTools
 from bot.workshop import Workshop
 from memory.store import Store
-from security.audit import AuditLog
+from security.audit import AuditGate, AuditLog
 from security.sandbox import find_sandbox
 
 log = logging.getLogger(__name__)
@@ -61,6 +61,7 @@ class Around:
     router: Router | OneBackend
     hooks: Hooks
     audit: AuditLog
+    redact: Callable[[str], str]
     is_operator: Callable[[InboundMessage], bool]
     directories: Directories
 
@@ -104,7 +105,8 @@ class Agency:
             audit=around.audit,
             hooks=around.hooks,
             is_operator=around.is_operator,
-            gates=(around.directories,),
+            redact=around.redact,
+            gates=(around.directories, AuditGate(around.audit, is_strict=settings.audit.strict)),
         )
 
         if settings.compaction.flush:

@@ -21,7 +21,16 @@ from bot.agent.turn import Turn
 from bot.agent.watchdog import LagGuard
 from bot.alarm import Alarm
 from bot.app.agency import Agency, Around
-from bot.app.parts import loop_settings, media_of, prompt_builder, router_of, rules_of, web_settings
+from bot.app.parts import (
+    audit_rotation,
+    loop_settings,
+    media_of,
+    prompt_builder,
+    redactor_of,
+    router_of,
+    rules_of,
+    web_settings,
+)
 from bot.backends.base import AgentBackend
 from bot.backends.one import OneBackend
 from bot.backends.router import Router
@@ -31,7 +40,7 @@ from bot.commands.builtin import Ports, builtin_commands
 from bot.commands.call import Command
 from bot.commands.engine import ChannelState
 from bot.commands.registry import Commands
-from bot.hooks.points import GatewayStart, GatewayStop, SessionEnd
+from bot.hooks.points import AfterToolCall, GatewayStart, GatewayStop, SessionEnd
 from bot.hooks.registry import Hooks
 from bot.messages import Address, Frozen, InboundMessage, RunId, SessionKey, SessionSwitched
 from bot.models.catalogue import ModelCatalogue
@@ -40,6 +49,7 @@ from bot.plugins import load_plugins
 from bot.running import RunningBot
 from bot.scheduler.heartbeat import Target
 from bot.settings import ChannelSettings, Settings
+from bot.telemetry import hide_in_log
 from bot.tools.base import Tool
 from bot.web.health import Readiness
 from bot.web.operate import operator_routes
@@ -55,7 +65,7 @@ from memory.home import Home
 from memory.journal import JournalEntry
 from memory.store import Store
 from security.access import Access
-from security.audit import AuditLog
+from security.audit import AuditLog, note_result
 
 log = logging.getLogger(__name__)
 
@@ -143,7 +153,19 @@ class App:
         sys.setswitchinterval(SWITCH_SECONDS)
         home = self._stack.enter_context(Home(settings.data_dir))
         self.store = await enter(Store(settings.data_dir, synchronous=settings.store.synchronous))
-        self.audit = AuditLog(settings.data_dir / "audit", self.store.audit_pointer)
+        self._redactor = self._seams.redactor or redactor_of(settings, settings.redaction.outbound)
+        hide_in_log(redactor_of(settings, settings.redaction.log).redact)
+        self.audit = AuditLog(
+            settings.data_dir / "audit",
+            self.store.audit_pointer,
+            redact=redactor_of(settings, settings.redaction.audit).redact,
+            rotation=audit_rotation(settings.audit),
+            on_failure=self._audit_failed,
+            is_synced=settings.store.synchronous == "FULL",
+        )
+        await self.audit.open()
+        self._stack.push_async_callback(self.audit.aclose)
+        self.hooks.on(AfterToolCall, note_result(self.audit))
         self._stack.enter_context(LagGuard())
         self._stack.push_async_callback(self.hooks.aclose)
         router = router_of(self._settings, self._backend, self.store.choices)
@@ -189,6 +211,7 @@ class App:
             router=router,
             hooks=self.hooks,
             audit=self.audit,
+            redact=self._redactor.redact,
             is_operator=self._is_operator,
             directories=directories,
         )
@@ -208,6 +231,10 @@ class App:
         warming = asyncio.create_task(router.warm_up(self._prompts.preamble), name="warm up")
         self._stack.push_async_callback(_cancel, warming)
         self._agency.look_around()
+
+    def _audit_failed(self, cause: str) -> None:
+        if not self._readiness.reason:  # at the start and at the end there is nobody to tell it to
+            self._alarm.audit_failed(cause)
 
     async def drain(self) -> None:
         """Begin no more turns and see the running ones off; what is accepted now waits for the next start."""
@@ -340,6 +367,7 @@ class App:
                 access=seams.access or self._access,
                 commands=seams.commands or self.commands,
                 media=seams.media or media_of(self._settings, self.platforms),
+                redactor=self._redactor,
             )
         )
 

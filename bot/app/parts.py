@@ -1,6 +1,7 @@
 """What the parts of the bot are given of the settings."""
 
 from collections.abc import Collection
+from secrets import token_bytes
 from urllib.parse import urlsplit
 
 from bot.agent.choice import SessionSettings, queue_rules
@@ -17,11 +18,15 @@ from bot.bus import Bus
 from bot.models.providers import ModelSetup
 from bot.models.transcription import Transcriber
 from bot.settings import ChannelSettings, Settings, WebSettings
+from bot.settings.audit import AuditSettings
+from bot.settings.redaction import PlaceSettings
 from bot.tools.skills import Skills
 from bot.workshop import WorkshopSettings
 from channels.media import Media
 from channels.platforms import Platforms
 from channels.registry import ADAPTERS
+from security.audit import Rotation
+from security.redaction import Policy, Redactor, secret_values
 
 
 def prompt_builder(settings: Settings, bus: Bus, directories: Directories) -> PromptBuilder:
@@ -54,6 +59,20 @@ def media_of(settings: Settings, platforms: Platforms) -> Media:
     transcriber = Transcriber(transcription, settings.openai) if transcription.model else None
     return Media(
         settings.data_dir / "media", platforms, transcribe=transcriber.transcribe if transcriber else None
+    )
+
+
+def redactor_of(settings: Settings, place: PlaceSettings) -> Redactor:
+    """What hides secrets and personal data in one place, and the secrets of the settings everywhere."""
+    key = settings.redaction.hash_key
+    secret = key.get_secret_value().encode() if key is not None else token_bytes(32)
+    return Redactor(Policy.of(place, key=secret), secret_values(settings))
+
+
+def audit_rotation(settings: AuditSettings) -> Rotation:
+    """When files of the audit log begin and go."""
+    return Rotation(
+        max_bytes=settings.rotate_mb * 1_000_000, days=settings.rotate_days, keep_days=settings.keep_days
     )
 
 

@@ -1,5 +1,6 @@
 """What a process does with a bot beside running it: calm the collector, look into the store, talk."""
 
+import asyncio
 import gc
 from collections.abc import Awaitable, Callable
 from importlib import import_module
@@ -7,9 +8,12 @@ from importlib import import_module
 from bot.app.app import App
 from bot.errors import ConfigError, StoreError
 from bot.settings import Settings
+from bot.settings.injection import InjectionSettings
 from channels.registry import ADAPTERS, accounts, check_installed
 from memory.home import read_holder
 from memory.store import Store
+from security.audit import AuditBook
+from security.injection import Scans, load_scanner
 from security.sandbox import find_sandbox
 
 
@@ -29,6 +33,21 @@ def open_store(settings: Settings) -> Store:
     if not settings.data_dir.is_dir():
         raise StoreError(f"{settings.data_dir} does not exist: has the bot run with this BOT_HOME?")
     return Store(settings.data_dir, synchronous=settings.store.synchronous)
+
+
+def open_audit(settings: Settings) -> AuditBook:
+    """The audit log of the settings, to be read and checked beside a running bot."""
+    return AuditBook(settings.data_dir / "audit", lengths=lambda: asyncio.run(_audit_lengths(settings)))
+
+
+async def _audit_lengths(settings: Settings) -> dict[str, int]:
+    async with open_store(settings) as store:
+        return await store.audit_pointer.lengths()
+
+
+def open_scanner() -> Scans:
+    """What looks for injected instructions in texts; loads its model."""
+    return load_scanner(InjectionSettings())
 
 
 def find_channels(settings: Settings) -> dict[str, tuple[tuple[str, ...], str | None]]:

@@ -16,6 +16,7 @@ from pydantic_settings import (
 )
 
 from bot.settings.approvals import ApprovalSettings
+from bot.settings.audit import AuditSettings
 from bot.settings.base import PREFIX, AccountName, Names, Section
 from bot.settings.channels import (
     DiscordSettings,
@@ -31,6 +32,7 @@ from bot.settings.models import LocalSettings, OpenAISettings, TranscriptionSett
 from bot.settings.network import ApiSettings, NetworkSettings, SearchSettings
 from bot.settings.plugins import PluginsSettings
 from bot.settings.queue import QueueSettings
+from bot.settings.redaction import RedactionSettings
 from bot.settings.sandbox import SandboxSettings
 from bot.settings.scheduler import HeartbeatSettings, TimeZone
 from bot.settings.spending import BudgetsSettings, Prices, unpriced_budgets
@@ -117,6 +119,8 @@ class Settings(BaseSettings):
     tools: ToolsSettings = ToolsSettings()
     approvals: ApprovalSettings = ApprovalSettings()
     sandbox: SandboxSettings = SandboxSettings()
+    audit: AuditSettings = AuditSettings()
+    redaction: RedactionSettings = RedactionSettings()
     network: NetworkSettings = NetworkSettings()
     search: SearchSettings = SearchSettings()
     apis: dict[AccountName, ApiSettings] = Field(default={}, description="APIs that the agent may use.")

@@ -158,6 +158,7 @@ class Rig:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         await self.loop.__aexit__(None, None, None)
+        await self.audit.aclose()
         await self.store.__aexit__(None, None, None)
         self._outbound.close()
         self._system.close()

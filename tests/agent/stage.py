@@ -208,6 +208,7 @@ class Stage:
         desk, jobs = QuestionDesk(), Jobs(reap=0.1)
         self._stack.push_async_callback(jobs.aclose)
         audit = AuditLog(self.home / "audit", self.store.audit_pointer)
+        self._stack.push_async_callback(audit.aclose)
         turn = Turn(
             journal=self.store.journal,
             ledger=self.store.ledger,

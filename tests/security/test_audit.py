@@ -4,18 +4,19 @@ import asyncio
 import json
 import logging
 import resource
-from collections.abc import Iterator
+from collections.abc import AsyncIterator, Iterator
 from contextlib import contextmanager
 from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Literal
 
+import msgspec
 import pytest
 
 from bot.agent.audit import AuditEvent
 from bot.messages import RunId, SessionKey, utc_now
 from memory.store import Store
-from security.audit import AuditLog
+from security.audit import AuditLog, check_log
 
 
 class MemoryPointer:
@@ -42,6 +43,7 @@ def event(
         status="cancelled",
         session=SessionKey("telegram:default:1"),
         run=RunId("r1"),
+        context=(("waiting", 3),),
     )
 
 
@@ -51,13 +53,19 @@ def directory(home: Path) -> Path:
 
 
 @pytest.fixture
-def audit(directory: Path, store: Store) -> AuditLog:
-    return AuditLog(directory, store.audit_pointer)
+async def audit(directory: Path, store: Store) -> AsyncIterator[AuditLog]:
+    log = AuditLog(directory, store.audit_pointer)
+    yield log
+    await log.aclose()
 
 
 def only_file(directory: Path) -> Path:
     (file,) = directory.iterdir()
     return file
+
+
+def names_in(directory: Path) -> list[str]:
+    return sorted(path.name for path in directory.iterdir())
 
 
 def mode(path: Path) -> int:
@@ -77,7 +85,9 @@ async def test_a_line_says_who_did_what_to_whom_when_and_how_it_went(
     at = datetime.fromisoformat(str(line.pop("at")))
     assert abs(utc_now() - at) < timedelta(minutes=1)
     assert len(str(line.pop("id"))) == 36
+    assert [len(str(line.pop(name))) for name in ("hash", "seal")] == [64, 32]
     assert line == {
+        "number": 1,
         "severity": "warning",
         "actor": "telegram:42",
         "action": "kill_session",
@@ -85,15 +95,16 @@ async def test_a_line_says_who_did_what_to_whom_when_and_how_it_went(
         "status": "cancelled",
         "session": "telegram:default:1",
         "run": "r1",
+        "context": {"waiting": 3},
     }
-    assert only_file(directory).name == f"{at:%Y-%m}.jsonl"
+    assert only_file(directory).name == f"00001-{at:%Y-%m-%d}.jsonl"
 
 
 async def test_a_field_that_is_empty_is_written_too(audit: AuditLog, directory: Path) -> None:
     await audit.record(AuditEvent(severity="info", actor="a", action="b", target="c", status="d"))
 
     (line,) = lines(directory)
-    assert (line["session"], line["run"]) == (None, None)
+    assert (line["session"], line["run"], line["context"]) == (None, None, {})
 
 
 @pytest.mark.parametrize("severity", ["info", "warning", "critical", "alert"])
@@ -108,7 +119,8 @@ async def test_every_severity_is_kept(
 async def test_only_the_owner_may_read_the_log(audit: AuditLog, directory: Path) -> None:
     await audit.record(event())
 
-    assert [mode(path) for path in (only_file(directory), directory)] == [0o600, 0o700]
+    key = directory.with_name("audit.key")
+    assert [mode(path) for path in (only_file(directory), directory, key)] == [0o600, 0o700, 0o600]
 
 
 async def test_lines_written_at_once_do_not_mix(audit: AuditLog, directory: Path) -> None:
@@ -164,10 +176,14 @@ async def test_a_line_that_cannot_be_written_is_told_and_stops_nobody(
     home: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     (home / "audit").write_text("a file where the directory should be", "utf-8")
-    audit = AuditLog(home / "audit", MemoryPointer())
+    told: list[str] = []
+    audit = AuditLog(home / "audit", MemoryPointer(), on_failure=told.append)
 
     await audit.record(event())
+    await audit.aclose()
 
+    assert not audit.is_writable
+    assert len(told) == 1
     (record,) = caplog.records
     assert (record.levelno, record.getMessage()) == (logging.CRITICAL, "audit line lost")
     assert vars(record)["action"] == "kill_session"
@@ -178,9 +194,11 @@ async def test_a_store_that_is_closed_is_told_and_stops_nobody(
 ) -> None:
     store = Store(tmp_path)
 
-    await AuditLog(directory, store.audit_pointer).record(event())
+    log = AuditLog(directory, store.audit_pointer)
+    await log.record(event())
+    await log.aclose()
 
-    assert [record.levelname for record in caplog.records] == ["CRITICAL"]
+    assert {record.levelname for record in caplog.records} == {"CRITICAL"}
     assert len(lines(directory)) == 1
 
 
@@ -195,15 +213,158 @@ def no_file_longer_than(size: int) -> Iterator[None]:
         resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
 
 
-async def test_a_line_that_fits_only_in_part_spoils_no_other(
+async def test_a_line_that_fits_only_in_part_spoils_no_other_and_its_loss_is_on_record(
+    directory: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    told: list[str] = []
+    pointer = MemoryPointer()
+    audit = AuditLog(directory, pointer, on_failure=told.append)
+    await audit.record(event("first"))
+    with no_file_longer_than(only_file(directory).stat().st_size + 20):
+        await audit.record(event("gone"))
+        await audit.record(event("gone, too"))
+    assert not audit.is_writable
+    await audit.record(event("last"))
+    await audit.aclose()
+
+    assert audit.is_writable
+    assert len(told) == 1
+    assert [line["action"] for line in lines(directory)] == ["first", "lines lost", "last"]
+    assert lines(directory)[1]["context"] == {"count": 2}
+    assert [record.getMessage() for record in caplog.records] == [
+        *["audit line lost"] * 2,
+        "audit log is written again",
+    ]
+    assert check_log(directory, pointer.counts).faults == ()
+
+
+async def test_content_is_redacted_before_it_is_written_and_ids_are_kept(directory: Path) -> None:
+    audit = AuditLog(directory, MemoryPointer(), redact=lambda text: text.replace("secret", "[hidden]"))
+    key = SessionKey("web:default:secret")
+    told = AuditEvent(
+        severity="info",
+        actor="web:secret",
+        action="tool exec",
+        target="the secret",
+        status="a secret",
+        session=key,
+        context=(("command", "echo secret"),),
+    )
+    await audit.record(told)
+    await audit.record(msgspec.structs.replace(told, target=key))
+    await audit.aclose()
+
+    first, second = lines(directory)
+    assert (first["target"], first["status"]) == ("the [hidden]", "a [hidden]")
+    assert first["context"] == {"command": "echo [hidden]"}
+    assert (first["actor"], first["session"], second["target"]) == ("web:secret", key, key)
+
+
+async def test_an_event_that_cannot_be_redacted_is_kept_without_its_texts(
+    directory: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    def broken(text: str) -> str:
+        raise ValueError(text[:0])
+
+    audit = AuditLog(directory, MemoryPointer(), redact=broken)
+    await audit.record(event())
+    await audit.aclose()
+
+    (line,) = lines(directory)
+    assert "web:default:main" not in json.dumps(line)
+    assert line["action"] == "kill_session"
+    assert [record.levelname for record in caplog.records] == ["ERROR"]
+
+
+async def test_long_and_odd_texts_are_cut_and_written(directory: Path) -> None:
+    audit = AuditLog(directory, MemoryPointer())
+    long = AuditEvent(
+        severity="info",
+        actor="x" * 10_000,
+        action="a",
+        target="\ud800",
+        status="",
+        context=tuple((f"name{number}", "y" * 1_000_000) for number in range(30)),
+    )
+    await audit.record(long)
+    await audit.aclose()
+
+    assert only_file(directory).stat().st_size < 50_000
+    assert lines(directory)[0]["target"] == "?"
+
+
+async def test_what_is_noted_is_written_in_order_and_nothing_is_lost_at_the_end(directory: Path) -> None:
+    pointer = MemoryPointer()
+    audit = AuditLog(directory, pointer)
+    for number in range(0, 1_000, 2):
+        audit.note(event(str(number)))
+        audit.note(event(str(number + 1)))
+    await audit.aclose()
+
+    assert [line["action"] for line in lines(directory)] == [str(number) for number in range(1_000)]
+    assert pointer.counts == {only_file(directory).name: only_file(directory).stat().st_size}
+
+
+async def test_a_full_queue_refuses_what_is_noted_and_says_how_much(
+    directory: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    audit = AuditLog(directory, MemoryPointer(), max_waiting=10)
+    for number in range(15):
+        audit.note(event(str(number)))
+    assert not audit.is_writable
+    await audit.aclose()
+
+    assert [line["action"] for line in lines(directory)] == ["lines lost", *map(str, range(10))]
+    assert lines(directory)[0]["context"] == {"count": 5}
+    assert [record.levelname for record in caplog.records] == [*["CRITICAL"] * 5, "WARNING"]
+
+
+async def test_callers_wait_where_the_queue_is_full(directory: Path) -> None:
+    audit = AuditLog(directory, MemoryPointer(), max_waiting=2)
+    await asyncio.gather(*(audit.record(event(str(number))) for number in range(40)))
+    await audit.aclose()
+
+    assert sorted(str(line["action"]) for line in lines(directory)) == sorted(map(str, range(40)))
+
+
+async def test_a_caller_that_is_cancelled_leaves_its_line_and_the_chain_whole(directory: Path) -> None:
+    pointer = MemoryPointer()
+    audit = AuditLog(directory, pointer)
+    await audit.record(event("first"))
+    tasks = [asyncio.create_task(audit.record(event(str(number)))) for number in range(20)]
+    await asyncio.sleep(0)
+    await asyncio.sleep(0)
+    for task in tasks[::2]:
+        task.cancel()
+    await asyncio.gather(*tasks, return_exceptions=True)
+    await audit.aclose()
+
+    written = [line["action"] for line in lines(directory)]
+    assert {str(number) for number in range(1, 20, 2)} < set(written)
+    assert check_log(directory, pointer.counts).faults == ()
+
+
+async def test_a_closed_log_takes_nothing_and_says_so(
     directory: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     audit = AuditLog(directory, MemoryPointer())
-    await audit.record(event("first"))
-    with no_file_longer_than(only_file(directory).stat().st_size + 20):
-        await audit.record(event("lost"))
-    await audit.record(event("last"))
+    await audit.aclose()
 
-    assert [line["action"] for line in lines(directory)] == ["first", "last"]
-    assert [record.getMessage() for record in caplog.records] == ["audit line lost"]
-    assert await audit.cut_files() == []
+    assert not await audit.keep(event())
+    assert [record.levelname for record in caplog.records] == ["CRITICAL"]
+
+
+async def test_records_from_everywhere_at_once_make_one_chain(directory: Path) -> None:
+    pointer = MemoryPointer()
+    audit = AuditLog(directory, pointer)
+
+    async def one(number: int) -> None:
+        audit.note(event(f"note {number}"))
+        await audit.record(event(f"record {number}"))
+
+    await asyncio.gather(*(one(number) for number in range(300)))
+    await audit.aclose()
+
+    findings = check_log(directory, pointer.counts)
+    assert (findings.lines, findings.faults, findings.notes) == (600, (), ())
+    assert [line["number"] for line in lines(directory)] == list(range(1, 601))

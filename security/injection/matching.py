@@ -1,0 +1,154 @@
+"""Finds where the rules hold: one pass over a text, whatever it holds."""
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from itertools import islice
+from typing import NamedTuple
+
+import numpy as np
+
+from security.injection.concepts import Concept, Vocabulary
+from security.injection.normalise import Codes, Offsets, codes_of, fold_word
+from security.injection.rules import RULES, Rule
+from security.injection.views import View
+from security.injection.words import ASIAN, Hashes, Words, hash_phrase, pairs_of
+
+MOST_HITS = 2_000  # words of attacks in one view; more is an attack on the scanner
+MOST_FINDINGS = 8  # of one rule in one view
+FLOOD = Rule("flood", (), 3.0)
+HIDDEN = Rule("invisible letters", (), 2.6)
+ADDRESSES = ("://", "www.", "@")
+MARKERS = ("<|", "[inst]", "[/inst]", "<<sys>>", "###", "system:", "admin:")
+SIGNS = {**dict.fromkeys(ADDRESSES, Concept.TARGET), **dict.fromkeys(MARKERS, Concept.MARKER)}
+PICTURES = 3  # a word of Chinese or Japanese has a third of the characters of an English one
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """A rule that holds.
+
+    Attributes:
+        rule: Which.
+        start: The first character of its parts, in the view.
+        end: The character behind the last.
+    """
+
+    rule: Rule
+    start: int
+    end: int
+
+
+class Hit(NamedTuple):
+    """A word that belongs to attacks.
+
+    Attributes:
+        start: Its first character, in the view.
+        end: The character behind its last.
+        concepts: What it may stand for.
+    """
+
+    start: int
+    end: int
+    concepts: tuple[Concept, ...]
+
+
+class Matcher:
+    """Knows the words of all languages; made once, then only read."""
+
+    def __init__(self, vocabularies: Iterable[Vocabulary]) -> None:
+        phrases: dict[tuple[int, int], set[Concept]] = {}
+        stems: dict[str, set[Concept]] = {}
+        for vocabulary in vocabularies:
+            for concept, words in vocabulary.words.items():
+                for word in words:
+                    size, number = hash_phrase(word)
+                    phrases.setdefault((number, size), set()).add(concept)
+            for concept, words in vocabulary.stems.items():
+                for word in words:
+                    stems.setdefault(fold_word(word), set()).add(concept)
+        self._sizes = sorted({size for _, size in phrases})
+        self._numbers = np.array(sorted(number for number, _ in phrases), dtype=np.uint64)
+        self._phrases = [(size, tuple(sorted(found))) for (_, size), found in sorted(phrases.items())]
+        self._stems: dict[str, list[tuple[str, tuple[Concept, ...]]]] = {}
+        self._begins = np.zeros(1 << 16, dtype=np.bool_)
+        for stem in sorted(stems, key=lambda stem: (-len(stem), stem)):
+            self._stems.setdefault(stem[:2], []).append((stem, tuple(sorted(stems[stem]))))
+            self._begins[_beginnings(codes_of(stem[:2]))] = True
+        self._rules = {
+            concept: dict.fromkeys(rule for rule in RULES if concept in rule.parts) for concept in Concept
+        }
+
+    def find(self, view: View, hits: list[Hit]) -> list[Finding]:
+        """All rules that hold in a view, in the order of their places, at most `MOST_FINDINGS` each."""
+        found = list(self._combine(hits[:MOST_HITS], view))
+        if len(hits) > MOST_HITS:
+            found.append(Finding(FLOOD, hits[0].start, hits[-1].end))
+        return found
+
+    def hits(self, view: View) -> list[Hit]:
+        """The words of attacks in a view, in order; no more than a few times `MOST_HITS`."""
+        found = list(self._phrases_in(view.words))
+        if len(view.codes) and int(view.codes.max()) >= 0x400:
+            places = np.flatnonzero(self._begins[_beginnings(view.codes)])
+            found += [hit for at in places[: 2 * MOST_HITS].tolist() if (hit := self._stem_at(view.text, at))]
+        for sign, concept in SIGNS.items():
+            found += [
+                Hit(at, at + len(sign), (concept,)) for at in islice(_places(view.text, sign), MOST_HITS + 1)
+            ]
+        found.sort(key=lambda hit: (hit.start, hit.end))
+        return found
+
+    def _phrases_in(self, words: Words) -> Iterator[Hit]:
+        """All sizes are looked up together, as each look has a price; shorter ones first."""
+        runs = [pairs_of(words.hashes, size) for size in self._sizes]
+        firsts = np.concatenate([np.arange(len(run)) for run in runs])
+        numbers: Hashes = np.concatenate(runs)
+        places = np.minimum(np.searchsorted(self._numbers, numbers), len(self._numbers) - 1)
+        known = np.flatnonzero(self._numbers[places] == numbers)[: 2 * MOST_HITS]
+        for first, place in zip(firsts[known].tolist(), places[known].tolist(), strict=True):
+            size, concepts = self._phrases[place]
+            yield Hit(int(words.starts[first]), int(words.ends[first + size - 1]), concepts)
+
+    def _stem_at(self, text: str, at: int) -> Hit | None:
+        for stem, concepts in self._stems.get(text[at : at + 2], ()):
+            if text.startswith(stem, at):
+                return Hit(at, at + len(stem), concepts)
+        return None
+
+    def _combine(self, hits: list[Hit], view: View) -> Iterator[Finding]:
+        """Remember where each part was seen last; a rule holds where all of its parts are near."""
+        last: dict[Concept, Hit] = {}
+        left = dict.fromkeys(RULES, MOST_FINDINGS)
+        for hit in hits:
+            asked: dict[Rule, None] = {}
+            for concept in hit.concepts:
+                last[concept] = hit
+                asked |= self._rules[concept]
+            near = PICTURES if view.codes[hit.start] >= ASIAN else 1
+            for rule in asked:
+                parts = [last[concept] for concept in rule.parts if concept in last]
+                if len(parts) < len(rule.parts) or not left[rule]:
+                    continue
+                begin = min(part.start for part in parts)
+                if hit.end - begin <= rule.near // near and _are_distinct(parts):
+                    left[rule] -= 1
+                    yield Finding(rule, begin, max(part.end for part in parts))
+
+
+def _places(text: str, sign: str) -> Iterator[int]:
+    """Where a sign stands in a text."""
+    at = text.find(sign)
+    while at >= 0:
+        yield at
+        at = text.find(sign, at + len(sign))
+
+
+def _beginnings(codes: Codes) -> Offsets:
+    """A number for each two characters, for a first sieve."""
+    first, second = codes[:-1].astype(np.int64), codes[1:].astype(np.int64)
+    return (first * 31 + second * 7) & 0xFFFF
+
+
+def _are_distinct(parts: list[Hit]) -> bool:
+    """Whether no word had to serve twice."""
+    return len({part.start for part in parts}) == len(parts)

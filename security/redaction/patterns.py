@@ -1,0 +1,105 @@
+"""Stage of a stream: all that is known by its form."""
+
+import re
+from collections.abc import Callable
+
+from security.redaction.detect import Detector
+from security.redaction.edits import Writer
+from security.redaction.matches import Match
+from security.redaction.units import MOST, end_of_unit, skip_dull
+
+CONTEXT = 96  # characters before a unit that are kept: names of values stand there
+GIVEN_UP = (
+    112  # characters of a long unit that are let go at a time; the rest is looked at again with what follows
+)
+TAIL = re.compile(r"[A-Za-z0-9_+/=.~%-]*+")
+
+
+class PatternStage:
+    """Hides what a detector finds.
+
+    It looks at one unit after the other; at one of more than `MOST` characters piece by piece. What is a
+    match at the end of a piece is hidden at once, with all that may be its tail, however long; so a match has
+    to be sure of itself after `MOST - GIVEN_UP` characters. Holds `MOST` and a few characters back at most.
+    """
+
+    def __init__(
+        self, detector: Detector, writer: Writer, replacement: Callable[[str, str], str | None]
+    ) -> None:
+        self._detector = detector
+        self._writer = writer
+        self._replacement = replacement
+        self._text = ""  # context, and what was not given out yet
+        self._place = 0  # where the second begins
+        self._is_in_tail = False
+
+    def feed(self, text: str) -> str:
+        """Take more; gives what may be shown by now."""
+        self._text += text
+        self._advance(is_final=False)
+        return self._writer.take()
+
+    def flush(self) -> str:
+        """The rest."""
+        self._advance(is_final=True)
+        return self._writer.take()
+
+    def _advance(self, *, is_final: bool) -> None:
+        place = self._place
+        while place < len(self._text):
+            after = self._step(place, is_final)
+            if after is None:
+                break
+            place = after
+        start = max(0, place - CONTEXT)
+        self._text, self._place = self._text[start:], place - start
+
+    def _step(self, place: int, is_final: bool) -> int | None:
+        """Give out what comes next; where that ends, or `None` where more text is needed."""
+        text = self._text
+        if self._is_in_tail:
+            return self._swallow_tail(place)
+        dull = skip_dull(text, place)
+        if dull > place:
+            self._writer.show(text[place:dull])
+            return dull
+        end = end_of_unit(text, place, is_final=is_final)
+        if end is None:
+            return None
+        return self._take(place, end) if end - place <= MOST else self._take_piece(place)
+
+    def _swallow_tail(self, place: int) -> int:
+        found = TAIL.match(self._text, place)
+        assert found is not None, "it matches the empty text, too"
+        self._writer.swallow(found.end() - place)
+        self._is_in_tail = found.end() == len(self._text)
+        return found.end()
+
+    def _take(self, place: int, end: int) -> int:
+        """Give out a whole unit."""
+        for match in self._detector.find(self._text, place, end):
+            place = self._take_match(match, place)
+        self._writer.show(self._text[place:end])
+        return end
+
+    def _take_piece(self, place: int) -> int:
+        """Give out the beginning of a unit that is too long to be looked at in whole."""
+        end, stop = place + MOST, place + GIVEN_UP
+        for match in self._detector.find(self._text, place, end):
+            if match.start >= stop:
+                break
+            self._is_in_tail = match.end == end and self._replacement(match.kind, "") is not None
+            place = self._take_match(match, place)
+        self._writer.show(self._text[place:stop])
+        return max(place, stop)
+
+    def _take_match(self, match: Match, place: int) -> int:
+        """Give out what stands before a match, and what stands for it."""
+        value = self._text[match.start : match.end]
+        self._writer.show(self._text[place : match.start])
+        replacement = self._replacement(match.kind, value)
+        if replacement is None:
+            self._writer.show(value)
+        else:
+            self._writer.hide(match.kind, len(value), replacement)
+        return match.end

@@ -1,0 +1,45 @@
+"""The files of the model: one byte a weight, and how its margins are to be read."""
+
+import io
+import json
+from collections.abc import Mapping
+from dataclasses import asdict
+from pathlib import Path
+
+import numpy as np
+
+from security.injection.model import CALIBRATION, WEIGHTS, LinearModel, Numbers, Script, Threshold
+
+STEPS = 127
+DECIMALS = 6
+
+
+def pack(weights: Numbers, thresholds: Mapping[Script, Threshold]) -> dict[str, bytes]:
+    """The files by name; the largest weight becomes 127 steps."""
+    scale = float(np.abs(weights).max()) / STEPS
+    scale = round(scale, DECIMALS)
+    steps = np.clip(np.rint(weights / scale), -STEPS, STEPS).astype(np.int8)
+    body = io.BytesIO()
+    np.save(body, steps, allow_pickle=False)
+    known = {"scale": scale, "thresholds": {name: asdict(one) for name, one in sorted(thresholds.items())}}
+    return {WEIGHTS: body.getvalue(), CALIBRATION: (json.dumps(known, indent=2) + "\n").encode()}
+
+
+def model_of(parts: Mapping[str, bytes]) -> LinearModel:
+    """The model in these files."""
+    return LinearModel.read(parts[WEIGHTS], parts[CALIBRATION])
+
+
+def write(folder: Path, parts: Mapping[str, bytes]) -> None:
+    """Write the files."""
+    for name, body in parts.items():
+        (folder / name).write_bytes(body)
+
+
+def differing(folder: Path, parts: Mapping[str, bytes]) -> list[str]:
+    """The names of the files that are not there or not the same, byte for byte."""
+    return [
+        name
+        for name, body in parts.items()
+        if not (folder / name).is_file() or (folder / name).read_bytes() != body
+    ]

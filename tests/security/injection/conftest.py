@@ -1,0 +1,11 @@
+"""One scanner for all tests here: it holds nothing from one scan to the next."""
+
+import pytest
+
+from bot.settings.injection import InjectionSettings
+from security.injection.scanner import Scanner
+
+
+@pytest.fixture(scope="session")
+def scanner() -> Scanner:
+    return Scanner(InjectionSettings())
