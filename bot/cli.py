@@ -169,9 +169,7 @@ def redact(
 @app.command()
 def scan(
     texts: Annotated[list[str] | None, typer.Argument(help="Default: standard input.")] = None,
-    file: Annotated[
-        list[Path] | None, typer.Option("--file", "-f", help="- is standard input.")
-    ] = None,
+    file: Annotated[list[Path] | None, typer.Option("--file", "-f", help="- is standard input.")] = None,
     jsonl: Annotated[bool, typer.Option("--jsonl", help="JSON in and out, line for line.")] = False,
     strict: Annotated[bool, typer.Option("--strict", help="Quotations count in full.")] = False,
 ) -> None:
