@@ -7,13 +7,11 @@ import logging.handlers
 import queue
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from contextvars import ContextVar
 from datetime import UTC, datetime
-from typing import Literal, TextIO, TypeAlias
-
-Redact: TypeAlias = Callable[[str], str]
+from typing import Literal, TextIO
 
 _turn: ContextVar[tuple[str, str] | None] = ContextVar("turn", default=None)
 
@@ -33,27 +31,12 @@ def turn_context(session: str, run: str) -> Iterator[None]:
         _turn.reset(token)
 
 
-class _Hiding:
-    """What hides secrets in what is logged; nothing before the settings are read."""
-
-    redact: Redact = staticmethod(str)
-
-
-def hide_in_log(redact: Redact) -> None:
-    """Have a function hide what must not be logged, from the next line on; a thread calls it."""
-    _Hiding.redact = staticmethod(redact)
-
-
-def _hidden(value: object) -> object:
-    return _Hiding.redact(value) if isinstance(value, str) else value
-
-
 def _fields(record: logging.LogRecord) -> dict[str, object]:
     """What the line says beyond its phrase, in a fixed order."""
     fields: dict[str, object] = {}
     if turn := getattr(record, "turn", None):
         fields["session"], fields["turn"] = turn
-    fields |= {key: _hidden(value) for key, value in vars(record).items() if key not in _STANDARD}
+    fields |= {key: value for key, value in vars(record).items() if key not in _STANDARD}
     return fields
 
 
@@ -65,12 +48,12 @@ class JsonFormatter(logging.Formatter):
         line: dict[str, object] = {
             "at": datetime.fromtimestamp(record.created, UTC).isoformat(timespec="milliseconds"),
             "level": record.levelname.lower(),
-            "event": _hidden(record.getMessage()),
+            "event": record.getMessage(),
             "logger": record.name,
         }
         line = {**line, **_fields(record), **line}  # our four stand first, and no field takes their place
         if record.exc_info:
-            line["traceback"] = _hidden(self.formatException(record.exc_info))
+            line["traceback"] = self.formatException(record.exc_info)
         return json.dumps(line, default=str, ensure_ascii=False)
 
 
@@ -87,10 +70,8 @@ class ConsoleFormatter(logging.Formatter):
         colour = _COLOURS.get(record.levelname, "") if self._has_colour else ""
         level = f"{colour}{record.levelname.lower():8}{chr(27) + '[0m' if colour else ''}"
         fields = " ".join(f"{key}={value}" for key, value in _fields(record).items())
-        text = f"{clock} {level} {_hidden(record.getMessage())}{'  ' + fields if fields else ''}"
-        if not record.exc_info:
-            return text
-        return f"{text}\n{_hidden(self.formatException(record.exc_info))}"
+        text = f"{clock} {level} {record.getMessage()}{'  ' + fields if fields else ''}"
+        return f"{text}\n{self.formatException(record.exc_info)}" if record.exc_info else text
 
 
 class _Queueing(logging.handlers.QueueHandler):

@@ -106,7 +106,10 @@ class Agency:
             hooks=around.hooks,
             is_operator=around.is_operator,
             redact=around.redact,
-            gates=(around.directories, AuditGate(around.audit, is_strict=settings.audit.strict)),
+            gates=(
+                around.directories,
+                *([AuditGate(around.audit, is_strict=True)] if settings.audit.strict else ()),
+            ),
         )
 
         if settings.compaction.flush:

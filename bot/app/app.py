@@ -49,7 +49,6 @@ from bot.plugins import load_plugins
 from bot.running import RunningBot
 from bot.scheduler.heartbeat import Target
 from bot.settings import ChannelSettings, Settings
-from bot.telemetry import hide_in_log
 from bot.tools.base import Tool
 from bot.web.health import Readiness
 from bot.web.operate import operator_routes
@@ -153,8 +152,6 @@ class App:
         sys.setswitchinterval(SWITCH_SECONDS)
         home = self._stack.enter_context(Home(settings.data_dir))
         self.store = await enter(Store(settings.data_dir, synchronous=settings.store.synchronous))
-        self._redactor = self._seams.redactor or redactor_of(settings, settings.redaction.outbound)
-        hide_in_log(redactor_of(settings, settings.redaction.log).redact)
         self.audit = AuditLog(
             settings.data_dir / "audit",
             self.store.audit_pointer,
@@ -165,7 +162,8 @@ class App:
         )
         await self.audit.open()
         self._stack.push_async_callback(self.audit.aclose)
-        self.hooks.on(AfterToolCall, note_result(self.audit))
+        if settings.audit.strict:
+            self.hooks.on(AfterToolCall, note_result(self.audit))
         self._stack.enter_context(LagGuard())
         self._stack.push_async_callback(self.hooks.aclose)
         router = router_of(self._settings, self._backend, self.store.choices)
@@ -211,7 +209,7 @@ class App:
             router=router,
             hooks=self.hooks,
             audit=self.audit,
-            redact=self._redactor.redact,
+            redact=redactor_of(settings, settings.redaction.outbound).redact,
             is_operator=self._is_operator,
             directories=directories,
         )
@@ -367,7 +365,6 @@ class App:
                 access=seams.access or self._access,
                 commands=seams.commands or self.commands,
                 media=seams.media or media_of(self._settings, self.platforms),
-                redactor=self._redactor,
             )
         )
 

@@ -5,7 +5,7 @@ import logging
 import pytest
 
 from bot.agent import seams as agent
-from bot.settings.redaction import LogPlace, PlaceSettings, RedactionSettings
+from bot.settings.redaction import AuditPlace, PlaceSettings, RedactionSettings
 from security.redaction import Policy, Redactor
 from tests.security.redaction.samples import KEY, SECRETS, redactor
 
@@ -49,7 +49,7 @@ def test_what_is_off_is_shown(caplog: pytest.LogCaptureFixture) -> None:
     assert not caplog.records
 
 
-@pytest.mark.parametrize("name", ["log", "audit", "outbound"])
+@pytest.mark.parametrize("name", ["audit", "outbound"])
 def test_by_default_no_key_card_or_number_of_a_person_is_said_or_kept(name: str) -> None:
     guard = place(getattr(RedactionSettings(), name))
     shown = guard.redact(f"{SECRETS['openai']} 4111 1111 1111 1111 {SSN} {SECRETS['private_key']}")
@@ -58,16 +58,16 @@ def test_by_default_no_key_card_or_number_of_a_person_is_said_or_kept(name: str)
     assert "4111" not in shown
 
 
-def test_by_default_answers_may_name_contacts_and_logs_may_not() -> None:
+def test_by_default_answers_may_name_contacts_and_the_audit_log_may_not() -> None:
     text = "ann@example.org, +49 30 1234567"
 
     assert place(RedactionSettings().outbound).redact(text) == text
-    assert place(RedactionSettings().log).redact(text) == "[REDACTED-EMAIL], [REDACTED-PHONE]"
+    assert "ann" not in place(RedactionSettings().audit).redact(text)
 
 
 def test_one_changed_kind_leaves_the_others_of_a_place() -> None:
-    settings = RedactionSettings(log=LogPlace(email="off"))
+    settings = RedactionSettings(audit=AuditPlace(email="off", phone="mask"))
 
     assert (
-        place(settings.log).redact("ann@example.org, +49 30 1234567") == "ann@example.org, [REDACTED-PHONE]"
+        place(settings.audit).redact("ann@example.org, +49 30 1234567") == "ann@example.org, [REDACTED-PHONE]"
     )
