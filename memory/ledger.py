@@ -53,6 +53,8 @@ class ToolLedger:
             )
             if added.rowcount != 1:
                 raise Fenced(f"run {run} is over, or goes on under another attempt")
+            if attempt == 1:  # none before it that could have left something
+                return True
             lost = db.execute(
                 "SELECT 1 FROM tool_calls WHERE run = ? AND attempt < ? AND name = ? AND arguments = ?"
                 " AND state = 'running'",

@@ -68,7 +68,7 @@ from security.audit import AuditLog, note_result
 
 log = logging.getLogger(__name__)
 
-SWITCH_SECONDS = 0.0005  # the store's threads hold up the event loop for no longer (default: 5 ms)
+SWITCH_SECONDS = 0.0001  # the store's threads hold up the event loop for no longer (default: 5 ms)
 LIVE_CHANNELS = ("web", "terminal")
 
 
