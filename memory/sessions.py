@@ -8,10 +8,9 @@ from typing import Literal, TypeAlias
 
 from bot.commands.sessions import ChatSession
 from bot.errors import StoreError
-from bot.messages import RunId, SessionKey, StoredMessage
+from bot.messages import RunId, SessionKey
 from memory.choices import Choices
 from memory.database import Database
-from memory.rows import LINE, line_from
 from memory.summaries import drop_summary
 
 OnEnd: TypeAlias = Callable[[SessionKey, Literal["new", "reset", "deleted"]], Awaitable[None]]
@@ -28,7 +27,7 @@ async def _nobody(session: SessionKey, reason: Literal["new", "reset", "deleted"
 
 
 class Sessions:
-    """Fulfils `bot.commands.sessions.Sessions`, and `Lines` beside it, on the database.
+    """Fulfils `bot.commands.sessions.Sessions` on the database.
 
     A chat's own session has the key of its address and number 1; the others get the next number, and are
     reached through the alias from the chat's key.
@@ -76,20 +75,6 @@ class Sessions:
                 for number, session, title, messages, updated_at, first, opening in rows
                 if title or opening or session == current  # commands alone are no conversation
             ]
-
-        return await self._database.read(job)
-
-    async def in_context(self, session: SessionKey, limit: int) -> tuple[int, list[StoredMessage]]:
-        """See `bot.commands.context.Lines`."""
-
-        def job(db: sqlite3.Connection) -> tuple[int, list[StoredMessage]]:
-            row = db.execute("SELECT turns FROM sessions WHERE session = ?", (session,)).fetchone()
-            lines = db.execute(
-                f"SELECT {LINE} FROM messages WHERE session = ? AND in_context = 1"
-                " ORDER BY number DESC LIMIT ?",
-                (session, limit),
-            ).fetchall()
-            return (row[0] if row else 0), [line_from(line) for line in reversed(lines)]
 
         return await self._database.read(job)
 

@@ -197,30 +197,6 @@ async def test_rules_of_the_operator_hold_before_anybody_is_asked(home: Path) ->
     assert "seen" in talk.results()[1]
 
 
-async def test_what_is_said_while_a_tool_runs_is_taken_up(home: Path) -> None:
-    reached, gate = asyncio.Event(), asyncio.Event()
-
-    async def slow() -> str:
-        """Take a while."""
-        reached.set()
-        await gate.wait()
-        return "done"
-
-    async with talking(home, call("slow"), say("In blue."), own_tools=[declare(slow)]) as talk:
-        message = await talk.says("Paint it")
-        await reached.wait()
-        remark = await talk.says("in blue, please")
-        gate.set()
-        end = await talk.until(lambda end: end.run == message.run)
-        silent = await talk.until(lambda end: end.run == remark.run)
-        sent = talk.model.requests[1].body["messages"]
-
-    assert [part["role"] for part in sent[-3:]] == ["assistant", "tool", "user"]
-    assert sent[-1]["content"].endswith("in blue, please")
-    assert end.text == "In blue."
-    assert silent.reason == "silent"
-
-
 async def test_a_subagent_does_a_part_of_the_work(home: Path) -> None:
     replies = (call("delegate_task", '{"task": "Count to three."}'), say("1 2 3"), say("It counted."))
     async with talking(home, *replies) as talk:

@@ -11,16 +11,16 @@ import psutil
 import pytest
 
 from bot.agent.control import is_operator
+from bot.app.parts import workshop_settings
 from bot.backends.base import ToolResultEvent
 from bot.extension import Parts
 from bot.hooks import BeforeToolCall, ChangeArguments, Deny, Hooks, RequireApproval
 from bot.messages import End, Role, Sender, SessionKey
 from bot.models.base import FunctionCall, ToolCall
 from bot.plugins import Plugin
-from bot.settings import Settings
 from bot.tools.base import Tool
 from bot.tools.declare import declare
-from bot.workshop import KEEP_RESULTS, Workshop, WorkshopSettings
+from bot.workshop import KEEP_RESULTS, Workshop
 from security.bubblewrap import BubblewrapSandbox
 from security.network import Network
 from security.sandbox import NoSandbox
@@ -30,18 +30,6 @@ from tests.bots import settings_for
 ROUGH = Path(__file__).parent / "tools" / "mcp_servers" / "rough.py"
 BUILT_IN = {"ask_question", "summary", "read_result", "read", "write", "send_message", "send_file"}
 OWNER = Sender(id="ann", name="Ann", role=Role.OWNER)
-
-
-def settings_of(settings: Settings) -> WorkshopSettings:
-    return WorkshopSettings(
-        home=settings.data_dir,
-        tools=settings.tools,
-        approvals=settings.approvals,
-        sandbox=settings.sandbox,
-        search=settings.search,
-        apis=settings.apis,
-        mcp=settings.mcp,
-    )
 
 
 class Works:
@@ -70,7 +58,7 @@ async def works(
     home: Path, changes: Mapping[str, object] | None = None, *, hooks: Hooks | None = None
 ) -> AsyncIterator[Works]:
     """A furnished workshop."""
-    settings = settings_of(settings_for(home, **(changes or {})))
+    settings = workshop_settings(settings_for(home, **(changes or {})))
     settings.workspace.mkdir(exist_ok=True)
     async with rig(home) as bot:
         workshop = Workshop(

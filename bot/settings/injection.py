@@ -1,4 +1,4 @@
-"""Section: how closely texts are looked at for instructions that are not their place to give."""
+"""How closely texts are looked at for orders that are not theirs to give; no setting of the bot yet."""
 
 from typing import Self
 
@@ -10,16 +10,16 @@ from bot.settings.base import Section
 class InjectionSettings(Section):
     """A text gets a score from 0 to 1; the levels begin where these say."""
 
-    enabled: bool = Field(default=True, description="Look for injected instructions in what the model reads.")
-    low: float = Field(default=0.3, gt=0, lt=1, description="From this score on a finding is logged.")
+    enabled: bool = Field(default=True, description="Look at texts at all.")
+    low: float = Field(default=0.3, gt=0, lt=1, description="Where LOW begins.")
     medium: float = Field(
         default=0.5,
         gt=0,
         lt=1,
-        description="From this score on a text is untrusted, and dangerous tools wait.",
+        description="Where MEDIUM begins.",
     )
-    high: float = Field(default=0.88, gt=0, lt=1, description="From this score on a text is blocked.")
-    critical: float = Field(default=0.99, gt=0, le=1, description="From this score on it is an alert.")
+    high: float = Field(default=0.88, gt=0, lt=1, description="Where HIGH begins.")
+    critical: float = Field(default=0.99, gt=0, le=1, description="Where CRITICAL begins.")
 
     @model_validator(mode="after")
     def _in_order(self) -> Self:

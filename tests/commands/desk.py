@@ -214,8 +214,8 @@ class Desk:
 
     async def seen(self, session: SessionKey) -> list[str]:
         """What the model can read of it."""
-        _, lines = await self.store.sessions.in_context(session, 1000)
-        return [line.text for line in lines]
+        upcoming = await self.store.journal.upcoming(session, history=1000)
+        return [line.text for line in upcoming.history]
 
 
 def chat_key(chat: str = "main") -> SessionKey:

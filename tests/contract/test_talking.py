@@ -47,12 +47,12 @@ async def test_a_streamed_answer_is_the_text_of_the_model(simulator: Simulator, 
 
 async def test_an_answer_grows_in_place(simulator: Simulator, home: Path) -> None:
     gate = Gate()
-    async with living(simulator, home, gate.play("The beginning\n", "and the end.")):
+    async with living(simulator, home, gate.play("The beginning", " and the end.")):
         await simulator.user_says("ann", "go")
         await simulator.until(lambda: any(shown.text == "The beginning" for shown in simulator.chat("ann")))
         gate.open()
 
-        await simulator.said("ann", "The beginning\nand the end.")
+        await simulator.said("ann", "The beginning and the end.")
 
     assert len(simulator.chat("ann")) == 1
 
