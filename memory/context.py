@@ -6,19 +6,29 @@ from typing import Literal
 
 import msgspec
 
-from bot.agent.store import Begun, Overheard
+from bot.agent.compaction import Summary
+from bot.agent.store import Begun, KeptCall, Overheard
 from bot.messages import MessageId, RunId, SessionKey, StoredMessage
-from memory.ledger import kept_calls
+from bot.models.base import FunctionCall, ToolCall
 from memory.rows import answer_id
-from memory.summaries import summary_of
 
 MAX_ROUNDS = 20  # turns for which a tool call can stay in sight
-# One row for all lines: SQLite lets go of the interpreter at each row, and under load it takes up to a switch
-# interval to get it back. Without the name of the index, it walks over all lines that the model must not see.
-NEWEST = (
-    "SELECT json_group_array(json_array(number, run, role, speaker, text, at)) FROM"
-    " (SELECT number, run, role, speaker, text, at FROM messages INDEXED BY messages_in_context"
-    " WHERE session = ? AND number > ? AND number < ? AND in_context = 1 ORDER BY number DESC LIMIT ?)"
+# All in one row: SQLite lets go of the interpreter at each row of each statement, and under load it takes up
+# to a switch interval to get it back. Without the name of the index, it walks over all lines that the model
+# must not see.
+BEFORE = (
+    "WITH summary AS (SELECT upto, text, tokens, at FROM summaries WHERE session = :session),"
+    " newest AS MATERIALIZED (SELECT number, run, role, speaker, text, at"
+    " FROM messages INDEXED BY messages_in_context"
+    " WHERE session = :session AND in_context = 1 AND number < :before"
+    " AND number > coalesce((SELECT upto FROM summary), 0) ORDER BY number DESC LIMIT :history)"
+    " SELECT json_array((SELECT json_array(upto, text, tokens, at) FROM summary),"
+    " (SELECT json_group_array(json_array(number, run, role, speaker, text, at)) FROM newest),"
+    " (SELECT json_group_array(json_array(run, call_id, name, arguments, result, rounds))"
+    " FROM (SELECT * FROM tool_calls INDEXED BY tool_calls_in_sight"
+    " WHERE rounds > 0 AND state IN ('ok', 'error') AND run IN"
+    " (SELECT run FROM newest GROUP BY run ORDER BY max(number) DESC LIMIT :rounds)"
+    " ORDER BY run, started_at)))"
 )
 
 
@@ -45,7 +55,37 @@ class Line(msgspec.Struct, frozen=True, array_like=True):
         )
 
 
-_decode = msgspec.json.Decoder(list[Line]).decode
+class KeptSummary(msgspec.Struct, frozen=True, array_like=True):
+    """The summary of a session."""
+
+    upto: int
+    text: str
+    tokens: int
+    at: float
+
+    def whole(self) -> Summary:
+        """The summary as others know it."""
+        at = datetime.fromtimestamp(self.at, UTC)
+        return Summary(upto=self.upto, text=self.text, tokens=self.tokens, at=at)
+
+
+class Call(msgspec.Struct, frozen=True, array_like=True):
+    """A tool call that is still in sight."""
+
+    run: RunId
+    id: str
+    name: str
+    arguments: str
+    result: str
+    rounds: int
+
+    def whole(self) -> KeptCall:
+        """The call as others know it."""
+        call = ToolCall(id=self.id, function=FunctionCall(name=self.name, arguments=self.arguments))
+        return KeptCall(run=self.run, call=call, result=self.result, rounds=self.rounds)
+
+
+_decode = msgspec.json.Decoder(tuple[KeptSummary | None, list[Line], list[Call]]).decode
 
 
 def read_context(
@@ -65,18 +105,16 @@ def read_context(
         history: The most lines.
         turns, attempt, overheard: See `Begun`.
     """
-    summary = summary_of(db, session)
-    covered = summary.upto if summary is not None else 0
-    (found,) = db.execute(NEWEST, (session, covered, before, history)).fetchone()
-    lines = tuple(line.whole() for line in sorted(_decode(found), key=_number))
-    runs = list(dict.fromkeys(line.run for line in reversed(lines)))[:MAX_ROUNDS]
+    asked = {"session": session, "before": before, "history": history, "rounds": MAX_ROUNDS}
+    (found,) = db.execute(BEFORE, asked).fetchone()
+    summary, lines, calls = _decode(found)
     return Begun(
         attempt=attempt,
         turns=turns,
-        history=lines,
-        summary=summary,
+        history=tuple(line.whole() for line in sorted(lines, key=_number)),
+        summary=None if summary is None else summary.whole(),
         overheard=overheard,
-        kept_calls=kept_calls(db, runs) if runs else (),
+        kept_calls=tuple(call.whole() for call in calls),
     )
 
 

@@ -14,18 +14,25 @@ from bot.messages import (
     InboundMessage,
     RunId,
     SessionKey,
-    StoredMessage,
     decode_inbound,
     encoder,
-    utc_now,
 )
 from memory import amendments, bursts, overheard
 from memory.context import read_context
 from memory.database import Database
 from memory.outbox import put_in_outbox
-from memory.rows import add_line, answer_id, count_line, follow_alias, user_line
+from memory.rows import append_answer_line, append_user_line, follow_alias
 from memory.usage import add_spent, add_turn
 
+# One statement: the message in the session that its alias leads to, and begun at once where there is none.
+ACCEPT = (
+    "INSERT INTO journal (run, dedupe_key, session, state, attempts, message, accepted_at, started_at)"
+    " SELECT :run, :key, leads_to, iif(begins, 'running', :state), begins, :message, :now,"
+    " iif(begins, :now, NULL)"
+    " FROM (SELECT leads_to, :begins AND leads_to = :session AS begins FROM"
+    " (SELECT coalesce((SELECT session FROM aliases WHERE alias = :session), :session) AS leads_to))"
+    " WHERE true ON CONFLICT (dedupe_key) DO NOTHING RETURNING session, state"
+)
 KEEP_DONE = 30 * 86_400  # seconds that the dedupe key of an answered message is kept
 
 
@@ -52,20 +59,24 @@ class Journal:
         self, message: InboundMessage, *, is_control: bool = False, history: int | None = None
     ) -> Accepted:
         """See the protocol."""
-        state = "done" if is_control else "queued"
-        encoded = b"" if is_control else encoder.encode(message)
+        values = {
+            "run": message.run,
+            "key": message.dedupe_key,
+            "session": message.session,
+            "state": "done" if is_control else "queued",
+            "begins": history is not None,
+            "message": b"" if is_control else encoder.encode(message),
+            "now": time.time(),
+        }
 
         def job(db: sqlite3.Connection) -> Accepted:
-            session = follow_alias(db, message.session)
-            added = db.execute(
-                "INSERT INTO journal (run, dedupe_key, session, state, message, accepted_at)"
-                " VALUES (?, ?, ?, ?, ?, ?) ON CONFLICT (dedupe_key) DO NOTHING",
-                (message.run, message.dedupe_key, session, state, encoded, time.time()),
-            )
-            if added.rowcount != 1:
-                return Accepted(is_new=False, session=session)
-            begins = history is not None and session == message.session
-            begun = _begin(db, message, attempts=0, history=history or 0) if begins else None
+            added = db.execute(ACCEPT, values).fetchone()
+            if added is None:
+                return Accepted(is_new=False, session=follow_alias(db, message.session))
+            session, state = added
+            begun = None
+            if state == "running":
+                begun = _open(db, message, attempt=1, history=history or 0, in_context=True)
             return Accepted(is_new=True, session=session, begun=begun)
 
         return await self._database.write(job)
@@ -148,8 +159,7 @@ class Journal:
             for message in absorbed:
                 _close_absorbed(db, message, in_context=in_context)
             if end.text:
-                number, _ = count_line(db, end.session, in_context=in_context)
-                add_line(db, end.session, _answer_line(end, number, speaker, in_context=in_context))
+                append_answer_line(db, end, speaker, in_context=in_context)
             if in_context:
                 add_turn(db, end, record)
             add_spent(db, record.spent)
@@ -203,8 +213,7 @@ class Journal:
                 (end.run, end.attempt),
             )
             _fenced(changed, end.run)
-            number, _ = count_line(db, end.session, in_context=True)
-            add_line(db, end.session, _answer_line(end, number, speaker))
+            append_answer_line(db, end, speaker)
             if has_outbox:
                 put_in_outbox(db, end)
 
@@ -242,8 +251,7 @@ class Journal:
         """See the protocol."""
 
         def job(db: sqlite3.Connection) -> None:
-            number, _ = count_line(db, end.session, in_context=in_context)
-            add_line(db, end.session, _answer_line(end, number, speaker, in_context=in_context))
+            append_answer_line(db, end, speaker, in_context=in_context)
             if has_outbox:
                 put_in_outbox(db, end)
 
@@ -253,8 +261,7 @@ class Journal:
         """See the protocol."""
 
         def job(db: sqlite3.Connection) -> None:
-            number, _ = count_line(db, message.session, in_context=True)
-            add_line(db, message.session, user_line(message, number))
+            append_user_line(db, message)
 
         await self._database.write(job)
 
@@ -317,9 +324,16 @@ def _begin(
     )
     if taken.rowcount != 1:
         raise Fenced(f"run {message.run} is not waiting for attempt {attempts + 1}")
-    number, turns = _place_user_line(db, message, is_first=attempts == 0, in_context=in_context)
+    return _open(db, message, attempt=attempts + 1, history=history, in_context=in_context)
+
+
+def _open(
+    db: sqlite3.Connection, message: InboundMessage, *, attempt: int, history: int, in_context: bool
+) -> Begun:
+    """What a turn begins with that is this process's now."""
+    number, turns = _place_user_line(db, message, is_first=attempt == 1, in_context=in_context)
     if not in_context:
-        return Begun(attempt=attempts + 1, turns=turns, history=())
+        return Begun(attempt=attempt, turns=turns, history=())
     heard = () if message.is_direct else overheard.give(db, message, is_first=number == 1)
     return read_context(
         db,
@@ -327,7 +341,7 @@ def _begin(
         before=number,
         history=history,
         turns=turns,
-        attempt=attempts + 1,
+        attempt=attempt,
         overheard=heard,
     )
 
@@ -345,9 +359,7 @@ def _place_user_line(
         if row:
             number, turns = row
             return number, turns
-    number, turns = count_line(db, message.session, in_context=in_context)
-    add_line(db, message.session, user_line(message, number, in_context=in_context))
-    return number, turns
+    return append_user_line(db, message, in_context=in_context)
 
 
 def _has_something(end: End) -> bool:
@@ -363,10 +375,8 @@ def _add_exchange(db: sqlite3.Connection, message: InboundMessage, end: End, spe
     """Add a message and its reply for people to see; the model never gets them."""
     said = db.execute("SELECT 1 FROM messages WHERE run = ? AND role = 'user'", (message.run,))
     if said.fetchone() is None:  # an attempt that was given back has put it there
-        number, _ = count_line(db, message.session, in_context=False)
-        add_line(db, message.session, user_line(message, number, in_context=False))
-    number, _ = count_line(db, message.session, in_context=False)
-    add_line(db, message.session, _answer_line(end, number, speaker, in_context=False))
+        append_user_line(db, message, in_context=False)
+    append_answer_line(db, end, speaker, in_context=False)
 
 
 def _fenced(changed: sqlite3.Cursor, run: RunId) -> None:
@@ -390,19 +400,4 @@ def _close_absorbed(db: sqlite3.Connection, message: InboundMessage, *, in_conte
         (time.time(), message.run),
     )
     if changed.rowcount == 1:
-        number, _ = count_line(db, message.session, in_context=in_context)
-        add_line(db, message.session, user_line(message, number, in_context=in_context))
-
-
-def _answer_line(end: End, number: int, speaker: str, *, in_context: bool = True) -> StoredMessage:
-    return StoredMessage(
-        number=number,
-        id=answer_id(end.run),
-        run=end.run,
-        role="assistant",
-        speaker=speaker,
-        text=end.text,
-        at=utc_now(),
-        reason=end.reason,
-        in_context=in_context,
-    )
+        append_user_line(db, message, in_context=in_context)

@@ -5,30 +5,59 @@ import time
 from collections.abc import Sequence
 from typing import Literal
 
-from bot.agent.store import KeptCall
+import msgspec
+
 from bot.errors import Fenced
 from bot.messages import RunId
-from bot.models.base import FunctionCall, ToolCall
+from bot.models.base import ToolCall
 from memory.database import Database
+from memory.worker import Gathered
+
+# Some servers give every call of a turn the same id: the last one stands.
+BEGIN = (
+    "INSERT INTO tool_calls (run, call_id, attempt, name, arguments, state, started_at)"
+    " WITH begun (run, attempt, id, name, arguments, at) AS (SELECT json_extract(value, '$[0]'),"
+    " json_extract(value, '$[1]'), json_extract(value, '$[2]'), json_extract(value, '$[3]'),"
+    " json_extract(value, '$[4]'), json_extract(value, '$[5]') FROM json_each(?))"
+    " SELECT begun.run, id, attempt, name, arguments, 'running', at FROM begun CROSS JOIN journal"
+    " ON journal.run = begun.run AND journal.attempts = attempt AND journal.state = 'running' WHERE true"
+    " ON CONFLICT (run, attempt, call_id) DO UPDATE SET name = excluded.name,"
+    " arguments = excluded.arguments, state = 'running', result = NULL,"
+    " started_at = excluded.started_at, ended_at = NULL"
+)
+END = (
+    "WITH ended (run, attempt, id, state, result, rounds, at) AS (SELECT json_extract(value, '$[0]'),"
+    " json_extract(value, '$[1]'), json_extract(value, '$[2]'), json_extract(value, '$[3]'),"
+    " json_extract(value, '$[4]'), json_extract(value, '$[5]'), json_extract(value, '$[6]')"
+    " FROM json_each(?))"
+    " UPDATE tool_calls SET state = ended.state, result = ended.result, rounds = ended.rounds,"
+    " ended_at = ended.at FROM ended"
+    " WHERE tool_calls.run = ended.run AND tool_calls.attempt = ended.attempt"
+    " AND tool_calls.call_id = ended.id"
+)
 
 
-def kept_calls(db: sqlite3.Connection, runs: Sequence[RunId]) -> tuple[KeptCall, ...]:
-    """The calls of some turns that the model is to see for a while, oldest first."""
-    marks = ", ".join("?" * len(runs))
-    rows = db.execute(
-        "SELECT run, call_id, name, arguments, result, rounds FROM tool_calls"
-        f" WHERE rounds > 0 AND run IN ({marks}) AND state IN ('ok', 'error') ORDER BY run, started_at",
-        tuple(runs),
-    )
-    return tuple(
-        KeptCall(
-            run=run,
-            call=ToolCall(id=call_id, function=FunctionCall(name=name, arguments=arguments)),
-            result=result,
-            rounds=rounds,
-        )
-        for run, call_id, name, arguments, result, rounds in rows
-    )
+class Begin(msgspec.Struct, frozen=True, array_like=True):
+    """A call that begins."""
+
+    run: RunId
+    attempt: int
+    id: str
+    name: str
+    arguments: str
+    at: float
+
+
+class Ending(msgspec.Struct, frozen=True, array_like=True):
+    """A call that has ended."""
+
+    run: RunId
+    attempt: int
+    id: str
+    state: Literal["ok", "error"]
+    result: str
+    rounds: int
+    at: float
 
 
 class ToolLedger:
@@ -40,29 +69,9 @@ class ToolLedger:
     async def tool_started(self, run: RunId, attempt: int, call: ToolCall) -> bool:
         """See the protocol."""
 
-        def job(db: sqlite3.Connection) -> bool:
-            added = db.execute(
-                "INSERT INTO tool_calls (run, call_id, attempt, name, arguments, state, started_at)"
-                " SELECT run, ?, attempts, ?, ?, 'running', ? FROM journal"
-                " WHERE run = ? AND attempts = ? AND state = 'running'"
-                # some servers give every call of a turn the same id
-                " ON CONFLICT (run, attempt, call_id) DO UPDATE SET name = excluded.name,"
-                " arguments = excluded.arguments, state = 'running', result = NULL,"
-                " started_at = excluded.started_at, ended_at = NULL",
-                (call.id, call.function.name, call.function.arguments, time.time(), run, attempt),
-            )
-            if added.rowcount != 1:
-                raise Fenced(f"run {run} is over, or goes on under another attempt")
-            if attempt == 1:  # none before it that could have left something
-                return True
-            lost = db.execute(
-                "SELECT 1 FROM tool_calls WHERE run = ? AND attempt < ? AND name = ? AND arguments = ?"
-                " AND state = 'running'",
-                (run, attempt, call.function.name, call.function.arguments),
-            )
-            return lost.fetchone() is None
-
-        return await self._database.write(job)
+        function = call.function
+        begun = Begin(run, attempt, call.id, function.name, function.arguments, time.time())
+        return await self._database.write(Gathered(_begin, begun))
 
     async def tool_ended(
         self,
@@ -75,12 +84,31 @@ class ToolLedger:
         rounds: int = 0,
     ) -> None:
         """See the protocol."""
+        ended = Ending(run, attempt, call.id, status, result, rounds, time.time())
+        await self._database.write(Gathered(_end, ended))
 
-        def job(db: sqlite3.Connection) -> None:
-            db.execute(
-                "UPDATE tool_calls SET state = ?, result = ?, rounds = ?, ended_at = ?"
-                " WHERE run = ? AND attempt = ? AND call_id = ?",
-                (status, result, rounds, time.time(), run, attempt, call.id),
-            )
 
-        await self._database.write(job)
+def _begin(db: sqlite3.Connection, calls: Sequence[Begin]) -> list[bool]:
+    added = db.execute(BEGIN, (_as_rows(calls),))
+    if added.rowcount != len(calls):
+        raise Fenced(f"run {calls[0].run} is over, or goes on under another attempt")
+    return [call.attempt == 1 or not _is_lost(db, call) for call in calls]
+
+
+def _is_lost(db: sqlite3.Connection, call: Begin) -> bool:
+    """Whether an earlier attempt began the same and never ended it."""
+    found = db.execute(
+        "SELECT 1 FROM tool_calls WHERE run = ? AND attempt < ? AND name = ? AND arguments = ?"
+        " AND state = 'running'",
+        (call.run, call.attempt, call.name, call.arguments),
+    )
+    return found.fetchone() is not None
+
+
+def _end(db: sqlite3.Connection, calls: Sequence[Ending]) -> list[None]:
+    db.execute(END, (_as_rows(calls),))
+    return [None] * len(calls)
+
+
+def _as_rows(calls: Sequence[Begin] | Sequence[Ending]) -> str:
+    return msgspec.json.encode(calls).decode()

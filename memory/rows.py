@@ -1,11 +1,10 @@
 """Between rows and messages."""
 
 import sqlite3
-import time
 from datetime import UTC, datetime
 from typing import Any, TypeAlias
 
-from bot.messages import InboundMessage, MessageId, RunId, SessionKey, StoredMessage
+from bot.messages import End, InboundMessage, MessageId, RunId, SessionKey, StoredMessage, utc_now
 
 LINE = "number, id, run, role, speaker, text, at, platform_id, reason, in_context"
 
@@ -29,49 +28,40 @@ def line_from(row: Row) -> StoredMessage:
     )
 
 
-def count_line(db: sqlite3.Connection, session: SessionKey, *, in_context: bool) -> tuple[int, int]:
-    """Make room for one more line of a session: gives its number, and the turns so far with this one."""
-    now = time.time()
+def append_line(db: sqlite3.Connection, session: SessionKey, line: StoredMessage) -> tuple[int, int]:
+    """Write a line at the end of a session's history; the trigger `line_counted` counts it.
+
+    Returns:
+        The number that it got, whatever it carried, and the turns of the session so far with this line.
+    """
     number, turns = db.execute(
-        "INSERT INTO sessions (session, messages, turns, created_at, updated_at) VALUES (?, 1, ?, ?, ?)"
-        " ON CONFLICT (session) DO UPDATE SET messages = sessions.messages + 1,"
-        " turns = sessions.turns + excluded.turns, updated_at = excluded.updated_at"
-        " RETURNING messages, turns",
-        (session, int(in_context), now, now),
+        f"INSERT INTO messages (session, {LINE})"
+        " SELECT :session, coalesce(max(messages), 0) + 1, :id, :run, :role, :speaker, :text, :at,"
+        " :platform_id, :reason, :in_context FROM sessions WHERE session = :session"
+        " RETURNING number,"
+        " :in_context + coalesce((SELECT turns FROM sessions WHERE session = :session), 0)",
+        {
+            "session": session,
+            "id": line.id,
+            "run": line.run,
+            "role": line.role,
+            "speaker": line.speaker,
+            "text": line.text,
+            "at": line.at.timestamp(),
+            "platform_id": line.platform_id,
+            "reason": line.reason,
+            "in_context": int(line.in_context),
+        },
     ).fetchone()
     return number, turns
 
 
-def add_line(db: sqlite3.Connection, session: SessionKey, line: StoredMessage) -> None:
-    """Write a line of history under the number that it carries."""
-    db.execute(
-        f"INSERT INTO messages (session, {LINE}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
-        (
-            session,
-            line.number,
-            line.id,
-            line.run,
-            line.role,
-            line.speaker,
-            line.text,
-            line.at.timestamp(),
-            line.platform_id,
-            line.reason,
-            int(line.in_context),
-        ),
-    )
-
-
-def follow_alias(db: sqlite3.Connection, session: SessionKey) -> SessionKey:
-    """The session that a key leads to."""
-    row = db.execute("SELECT session FROM aliases WHERE alias = ?", (session,)).fetchone()
-    return row[0] if row else session
-
-
-def user_line(message: InboundMessage, number: int, *, in_context: bool = True) -> StoredMessage:
-    """A person's message as a line of history."""
-    return StoredMessage(
-        number=number,
+def append_user_line(
+    db: sqlite3.Connection, message: InboundMessage, *, in_context: bool = True
+) -> tuple[int, int]:
+    """Write a person's message at the end of its session; see `append_line`."""
+    line = StoredMessage(
+        number=0,
         id=message.id,
         run=message.run,
         role="user",
@@ -81,6 +71,29 @@ def user_line(message: InboundMessage, number: int, *, in_context: bool = True) 
         platform_id=message.platform_id,
         in_context=in_context,
     )
+    return append_line(db, message.session, line)
+
+
+def append_answer_line(db: sqlite3.Connection, end: End, speaker: str, *, in_context: bool = True) -> None:
+    """Write an answer at the end of its session."""
+    line = StoredMessage(
+        number=0,
+        id=answer_id(end.run),
+        run=end.run,
+        role="assistant",
+        speaker=speaker,
+        text=end.text,
+        at=utc_now(),
+        reason=end.reason,
+        in_context=in_context,
+    )
+    append_line(db, end.session, line)
+
+
+def follow_alias(db: sqlite3.Connection, session: SessionKey) -> SessionKey:
+    """The session that a key leads to."""
+    row = db.execute("SELECT session FROM aliases WHERE alias = ?", (session,)).fetchone()
+    return row[0] if row else session
 
 
 def answer_id(run: RunId) -> MessageId:

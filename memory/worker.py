@@ -4,7 +4,8 @@ import asyncio
 import logging
 import sqlite3
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from queue import Empty, SimpleQueue
 from typing import Generic, TypeAlias, TypeVar
 
@@ -12,11 +13,28 @@ from bot.errors import BotError, StoreError
 
 log = logging.getLogger(__name__)
 
+Item = TypeVar("Item")
 Result = TypeVar("Result")
 Job: TypeAlias = Callable[[sqlite3.Connection], Result]
 
 MAX_BATCH = 512  # jobs that share one commit
 MAX_PENDING = 20_000  # jobs that may wait; past it the callers do
+
+
+@dataclass(frozen=True, slots=True)
+class Gathered(Generic[Item, Result]):
+    """A job that costs little more for many than for one: those that wait together are done as one.
+
+    Attributes:
+        work: Gives a result for each item, in order; when it raises, each item is tried by itself.
+    """
+
+    work: Callable[[sqlite3.Connection, Sequence[Item]], Sequence[Result]]
+    item: Item
+
+    def __call__(self, db: sqlite3.Connection) -> Result:
+        """Do it for this item alone."""
+        return self.work(db, [self.item])[0]
 
 
 class _Task(Generic[Result]):
@@ -40,6 +58,11 @@ class _Task(Generic[Result]):
         except Exception as error:  # noqa: BLE001 - the one place where a job begins; its caller gets the error
             self.fail(error)
         return self.error is None
+
+    def take(self, result: Result) -> None:
+        """It was done together with others."""
+        self.result = result
+        self.error = None
 
     def fail(self, cause: Exception) -> None:
         """The store broke down under the job."""
@@ -141,7 +164,7 @@ def _run_in_transaction(connection: sqlite3.Connection, batch: list["_Task[objec
     """Run all of them and commit, or leave nothing behind."""
     try:
         connection.execute("BEGIN IMMEDIATE")
-        if all(task.run(connection) for task in batch):
+        if all(_run_together(connection, group) for group in _groups(batch)):
             connection.execute("COMMIT")
             return True
     except sqlite3.Error as error:  # the disk is full, the file is gone: nothing of the batch is safe
@@ -149,6 +172,34 @@ def _run_in_transaction(connection: sqlite3.Connection, batch: list["_Task[objec
             task.fail(error)
     _roll_back(connection)
     return False
+
+
+def _groups(batch: list["_Task[object]"]) -> list[list["_Task[object]"]]:
+    """What can be done as one, at the place of the first of it; all else by itself, in order."""
+    together: dict[object, list[_Task[object]]] = {}
+    groups: list[list[_Task[object]]] = []
+    for task in batch:
+        group = together.setdefault(task.job.work, []) if isinstance(task.job, Gathered) else []
+        if not group:
+            groups.append(group)
+        group.append(task)
+    return groups
+
+
+def _run_together(connection: sqlite3.Connection, group: list["_Task[object]"]) -> bool:
+    """Do the jobs of one group; tells whether all went well."""
+    first = group[0].job
+    if len(group) == 1 or not isinstance(first, Gathered):
+        return group[0].run(connection)
+    try:
+        items = [task.job.item for task in group if isinstance(task.job, Gathered)]
+        for task, result in zip(group, first.work(connection, items), strict=True):
+            task.take(result)
+    except sqlite3.OperationalError:  # the disk is full, the file is gone
+        raise
+    except Exception:  # noqa: BLE001 - one of them failed: each is tried again by itself, and says so there
+        return False
+    return True
 
 
 def _roll_back(connection: sqlite3.Connection) -> None:

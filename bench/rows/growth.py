@@ -89,10 +89,6 @@ def _insert(db: sqlite3.Connection, sessions: list[tuple[str, int]]) -> None:
     now = time.time()
     keys = [(f"{CHANNEL}:default:{chat}", messages) for chat, messages in sessions]
     db.executemany(
-        "INSERT INTO sessions (session, messages, turns, created_at, updated_at) VALUES (?, ?, ?, ?, ?)",
-        ((session, messages, messages, now, now) for session, messages in keys),
-    )
-    db.executemany(
         "INSERT INTO messages (session, number, id, run, role, speaker, text, at)"
         " VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
         (

@@ -2,18 +2,16 @@
 
 import asyncio
 from collections.abc import AsyncGenerator
-from urllib.parse import urlsplit
-from urllib.request import getproxies, proxy_bypass
 
-import aiohttp
 import msgspec
-from aiohttp import StreamReader
 
 from bot.errors import ModelError, ModelUnavailable
 from bot.messages import Frozen
 from bot.models.assembly import Assembler
 from bot.models.base import ModelEvent, ModelProfile, ModelRequest
 from bot.models.faults import http_fault
+from bot.models.http import HttpClient, HttpError, Response, Unreachable, Untrusted
+from bot.models.http_connection import Body
 from bot.models.pictures import pictures_in
 from bot.models.providers import ModelSetup
 from bot.models.sight import Refusal, Sight
@@ -23,7 +21,6 @@ from bot.models.wire import Dialect, encode_request
 DEFAULT_BASE_URL = "https://api.openai.com/v1"
 MAX_ERROR_BYTES = 64 * 1024
 MAX_ANSWER_BYTES = 32 * 1024 * 1024
-IDLE_CONNECTION = 30.0  # seconds; below what servers keep, so that they seldom hang up first
 MERGE_SECONDS = 0.04  # tokens that come within it are read as one: an answer grows 25 times a second
 MANY_STREAMS = 50  # past it the answers grow less often, so that the event loop has room for the rest
 MAX_MERGE_SECONDS = 0.25
@@ -74,7 +71,7 @@ class OpenAIClient:
         self._keeps_connections = keeps_connections
         self._dialect = Dialect()
         self._sight = sight or Sight()
-        self._session: aiohttp.ClientSession | None = None
+        self._client: HttpClient | None = None
         self._streams = 0
 
     @property
@@ -86,18 +83,18 @@ class OpenAIClient:
         """See `ModelClient.stream`."""
         started = asyncio.get_running_loop().time()
         response = await self._open(request)
-        watch = Watch(response.content, self._timeouts, started)
+        watch = Watch(response.body, self._timeouts, started)
         assembler = Assembler(request.model)
         is_json = response.content_type == "application/json"
         self._streams += 1
         try:
             if is_json:
-                await _read_whole(response.content, assembler)
+                await _read_whole(response.body, assembler)
             else:
-                reader, content = SseReader(), response.content
-                pause = Pause(content)
+                reader, body = SseReader(), response.body
+                pause = Pause(body)
                 while not assembler.is_over:
-                    chunk = await _read(content, assembler)
+                    chunk = await _read(body, assembler)
                     if events := _cut(reader, chunk):
                         watch.touch()
                     for data in events:
@@ -110,7 +107,7 @@ class OpenAIClient:
                         watch.hurry(AFTER_FINISH)
                     elif not assembler.is_over:
                         await pause.take(self._merge_seconds())
-                await _drain(content, watch)
+                await _drain(body, watch)
             _check_is_whole(assembler, response, is_json=is_json)
             for event in assembler.close():
                 yield event
@@ -122,7 +119,7 @@ class OpenAIClient:
     def _merge_seconds(self) -> float:
         return min(MAX_MERGE_SECONDS, MERGE_SECONDS * max(1.0, self._streams / MANY_STREAMS))
 
-    async def _open(self, request: ModelRequest) -> aiohttp.ClientResponse:
+    async def _open(self, request: ModelRequest) -> Response:
         """Send the request; pictures if the model takes them, and a line in their place if it does not."""
         pictures, sight, model = pictures_in(request.messages), self._sight, request.model
         shows = bool(pictures) and self._profile.sees and sight.may_show(model, pictures)
@@ -139,7 +136,7 @@ class OpenAIClient:
         sight.refused(model, pictures, refusal)
         return answer
 
-    async def _ask(self, request: ModelRequest, *, shows_pictures: bool) -> aiohttp.ClientResponse | Refusal:
+    async def _ask(self, request: ModelRequest, *, shows_pictures: bool) -> Response | Refusal:
         """Send the request, in simpler words if the server doesn't know all of them."""
         dialect = self._dialect
         while True:
@@ -149,8 +146,8 @@ class OpenAIClient:
                 return response
             try:
                 async with asyncio.timeout(self._timeouts.connect):
-                    body = await _read_up_to(response.content, MAX_ERROR_BYTES)
-            except (TimeoutError, aiohttp.ClientError):
+                    body = await _read_up_to(response.body, MAX_ERROR_BYTES)
+            except (TimeoutError, HttpError):
                 body = b""  # the status alone says enough
             finally:
                 response.close()
@@ -160,41 +157,35 @@ class OpenAIClient:
                 return Refusal(response.status, body, fault)
             dialect = simpler
 
-    async def _post(self, body: bytes) -> aiohttp.ClientResponse:
-        session = self._connected()
+    async def _post(self, body: bytes) -> Response:
+        client = self._connected()
         try:
             async with asyncio.timeout(self._timeouts.first_token):
-                try:
-                    return await session.post(self._url, data=body, allow_redirects=False)
-                except (aiohttp.ServerDisconnectedError, aiohttp.ClientOSError) as error:
-                    if isinstance(error, aiohttp.ClientConnectorError):
-                        raise
-                    # The server had hung up on a connection we kept: that says nothing about this request.
-                    return await session.post(self._url, data=body, allow_redirects=False)
+                return await client.post(body)
         except TimeoutError as error:
             raise ModelUnavailable(_too_late("did not begin to answer", self._timeouts)) from error
-        except (aiohttp.ClientError, OSError) as error:
+        except HttpError as error:
             raise translate(error) from error
 
-    def _connected(self) -> aiohttp.ClientSession:
-        if self._session is None or self._session.closed:
+    def _connected(self) -> HttpClient:
+        if self._client is None:
             headers = {"Content-Type": "application/json", "Accept": "text/event-stream, application/json"}
             headers["Accept-Encoding"] = "identity"  # a compressing proxy would hold tokens back
+            headers["User-Agent"] = "Switchboard"
             if self._api_key:
                 headers["Authorization"] = f"Bearer {self._api_key}"
-            self._session = aiohttp.ClientSession(
-                connector=_connector(keeps_connections=self._keeps_connections),
-                cookie_jar=aiohttp.DummyCookieJar(),
-                headers=headers,
-                timeout=aiohttp.ClientTimeout(total=None, sock_connect=self._timeouts.connect),
-                proxy=_find_proxy(self._url),
+            self._client = HttpClient(
+                self._url,
+                headers,
+                connect_seconds=self._timeouts.connect,
+                keeps_connections=self._keeps_connections,
             )
-        return self._session
+        return self._client
 
     async def aclose(self) -> None:
         """See `ModelClient.aclose`."""
-        if self._session is not None:
-            await self._session.close()
+        if self._client is not None:
+            await self._client.aclose()
 
 
 class Pause:
@@ -203,17 +194,17 @@ class Pause:
     What a token costs is mostly waking up for it, so this is what many answers at once depend on.
     """
 
-    __slots__ = ("_content", "_loop", "_waiter")
+    __slots__ = ("_body", "_loop", "_waiter")
 
-    def __init__(self, content: StreamReader) -> None:
-        self._content = content
+    def __init__(self, body: Body) -> None:
+        self._body = body
         self._loop = asyncio.get_running_loop()
         self._waiter: asyncio.Future[None] | None = None
-        content.on_eof(self._wake)
+        body.on_end(self._wake)
 
     async def take(self, seconds: float) -> None:
         """Wait for more to come."""
-        if self._content.is_eof():
+        if self._body.is_over:
             return
         self._waiter = self._loop.create_future()
         timer = self._loop.call_later(seconds, self._wake)
@@ -230,10 +221,10 @@ class Pause:
 class Watch:
     """Ends a body that stays silent: one timer a call, moved only when it goes off."""
 
-    __slots__ = ("_content", "_due", "_end", "_handle", "_loop", "_reason", "_timeouts")
+    __slots__ = ("_body", "_due", "_end", "_handle", "_loop", "_reason", "_timeouts")
 
-    def __init__(self, content: StreamReader, timeouts: Timeouts, started: float) -> None:
-        self._content = content
+    def __init__(self, body: Body, timeouts: Timeouts, started: float) -> None:
+        self._body = body
         self._timeouts = timeouts
         self._loop = asyncio.get_running_loop()
         self._end = started + timeouts.call
@@ -259,63 +250,61 @@ class Watch:
     def _look(self) -> None:
         now = self._loop.time()
         if now >= self._end:
-            self._content.set_exception(ModelUnavailable(_too_late("took too long", self._timeouts)))
+            self._body.fail(ModelUnavailable(_too_late("took too long", self._timeouts)))
         elif now >= self._due:
-            self._content.set_exception(ModelUnavailable(_too_late(self._reason, self._timeouts)))
+            self._body.fail(ModelUnavailable(_too_late(self._reason, self._timeouts)))
         else:
             self._handle = self._loop.call_at(min(self._due, self._end), self._look)
 
 
-def translate(error: aiohttp.ClientError | OSError) -> ModelError:
-    """Our error for one of the HTTP library's."""
+def translate(error: HttpError) -> ModelError:
+    """Our error for one of the connection's."""
     match error:
-        case aiohttp.ClientConnectorCertificateError():
+        case Untrusted():
             return ModelError("The model server's certificate is not trusted.")
-        case aiohttp.InvalidURL():
-            return ModelError("BOT_OPENAI__BASE_URL is not an address.")
-        case aiohttp.ClientConnectionError():
+        case Unreachable():
             return ModelUnavailable("The model server can't be reached.")
         case _:
             return ModelUnavailable("The connection to the model server broke.")
 
 
-async def _read(content: StreamReader, assembler: Assembler) -> bytes:
+async def _read(body: Body, assembler: Assembler) -> bytes:
     """The bytes that are there; none at the end. What breaks after the model's last token is no matter."""
     try:
-        return await content.readany()
+        return await body.read()
     except ModelUnavailable:  # from the watch
         if assembler.finish_reason is None:
             raise
-    except (aiohttp.ClientError, OSError) as error:
+    except HttpError as error:
         if assembler.finish_reason is None:
             raise translate(error) from error
     return b""
 
 
-async def _read_whole(content: StreamReader, assembler: Assembler) -> None:
+async def _read_whole(body: Body, assembler: Assembler) -> None:
     try:
-        body = await _read_up_to(content, MAX_ANSWER_BYTES)
-    except (aiohttp.ClientError, OSError) as error:
+        whole = await _read_up_to(body, MAX_ANSWER_BYTES)
+    except HttpError as error:
         raise translate(error) from error
-    assembler.take(body)
+    assembler.take(whole)
 
 
-async def _read_up_to(content: StreamReader, limit: int) -> bytes:
-    body = bytearray()
-    while len(body) < limit and (chunk := await content.readany()):
-        body += chunk
-    return bytes(body)
+async def _read_up_to(body: Body, limit: int) -> bytes:
+    found = bytearray()
+    while len(found) < limit and (chunk := await body.read()):
+        found += chunk
+    return bytes(found)
 
 
-async def _drain(content: StreamReader, watch: Watch) -> None:
-    """Read the body to its end, so that the connection goes back to the pool."""
-    if content.is_eof():
+async def _drain(body: Body, watch: Watch) -> None:
+    """Read the body to its end, so that the connection can be used again."""
+    if body.is_over:
         return
     watch.hurry(AFTER_DONE)
     try:
-        while await content.readany():
+        while await body.read():
             continue
-    except (aiohttp.ClientError, OSError, ModelUnavailable):
+    except (HttpError, ModelUnavailable):
         return  # the answer is whole; only the connection is lost
 
 
@@ -326,7 +315,7 @@ def _cut(reader: SseReader, chunk: bytes) -> list[bytes]:
         raise ModelUnavailable("The model server sent far more than an answer.") from error
 
 
-def _check_is_whole(assembler: Assembler, response: aiohttp.ClientResponse, *, is_json: bool) -> None:
+def _check_is_whole(assembler: Assembler, response: Response, *, is_json: bool) -> None:
     if is_json or assembler.is_over or assembler.finish_reason is not None:
         return
     if response.content_type == "text/html":
@@ -355,19 +344,6 @@ def _simplify(dialect: Dialect, status: int, body: bytes) -> Dialect:
 def _too_late(what: str, timeouts: Timeouts) -> str:
     limits = f"{timeouts.first_token:g} s, {timeouts.silence:g} s, {timeouts.call:g} s"
     return f"The model server {what} (limits: {limits})."
-
-
-def _connector(*, keeps_connections: bool) -> aiohttp.TCPConnector:
-    if not keeps_connections:
-        return aiohttp.TCPConnector(limit=0, force_close=True)
-    return aiohttp.TCPConnector(limit=0, keepalive_timeout=IDLE_CONNECTION)
-
-
-def _find_proxy(url: str) -> str | None:
-    """The system's proxy for this address; asked once, because aiohttp would look at every request."""
-    parts = urlsplit(url)
-    host = parts.hostname
-    return None if host is None or proxy_bypass(host) else getproxies().get(parts.scheme)
 
 
 def open_openai(setup: ModelSetup) -> OpenAIClient:

@@ -11,9 +11,9 @@ import pytest
 from bot.agent.compaction import Summary
 from bot.agent.store import Begun
 from bot.messages import MessageId, RunId, SessionKey, StoredMessage
-from memory.context import NEWEST, read_context
+from memory.context import BEFORE, read_context
 from memory.database import DATABASE, connect, migrate
-from memory.rows import add_line
+from memory.rows import append_line
 from memory.store import Store
 from tests.commands.desk import Desk, chat_key
 
@@ -43,7 +43,7 @@ def say(db: sqlite3.Connection, first: int, last: int, *, in_context: bool = Tru
             at=AT,
             in_context=in_context,
         )
-        add_line(db, SESSION, line)
+        assert append_line(db, SESSION, line)[0] == number
 
 
 def read(db: sqlite3.Connection, before: int, history: int = 200) -> Begun:
@@ -66,12 +66,14 @@ def work_of(db: sqlite3.Connection, before: int) -> int:
 
 
 def test_the_lines_are_found_by_the_index_of_those_that_the_model_may_see(db: sqlite3.Connection) -> None:
-    plan = db.execute(f"EXPLAIN QUERY PLAN {NEWEST}", (SESSION, 0, 9, 9)).fetchall()
+    asked = {"session": SESSION, "before": 9, "history": 9, "rounds": 9}
+    plan = db.execute(f"EXPLAIN QUERY PLAN {BEFORE}", asked).fetchall()
 
     steps = [detail for *_, detail in plan]
     search = "SEARCH messages USING INDEX messages_in_context (session=? AND number>? AND"
     assert any(step.startswith(search) for step in steps)
-    assert not any("TEMP B-TREE" in step or step.startswith("SCAN messages") for step in steps)
+    assert any(step.startswith("SEARCH tool_calls USING INDEX tool_calls_in_sight (run=?)") for step in steps)
+    assert not any(step.startswith(("SCAN messages", "SCAN tool_calls")) for step in steps)
 
 
 def test_a_turn_of_a_talk_that_is_ten_times_as_long_costs_the_same(db: sqlite3.Connection) -> None:

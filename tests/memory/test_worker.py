@@ -3,7 +3,7 @@
 import asyncio
 import sqlite3
 import threading
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import closing
 from pathlib import Path
 
@@ -11,7 +11,7 @@ import pytest
 
 from bot.errors import Fenced, StoreError
 from memory.database import Database, connect
-from memory.worker import Worker
+from memory.worker import Gathered, Worker
 
 BLOB = 200_000  # bytes; more than a database of a few pages takes
 
@@ -279,3 +279,51 @@ async def test_writes_work_again_when_the_disk_has_room(path: Path) -> None:
         await database.write(note("a" * BLOB))
 
         assert len(await database.read(kept)) == 1
+
+
+class Listed:
+    """Work that adds all notes that it is given by one statement, and remembers how many came together."""
+
+    def __init__(self) -> None:
+        self.sizes: list[int] = []
+
+    def __call__(self, db: sqlite3.Connection, texts: Sequence[str]) -> list[str]:
+        self.sizes.append(len(texts))
+        if "bad" in texts:
+            raise Fenced("one of them")
+        db.execute(f"INSERT INTO notes (text) VALUES {', '.join(['(?)'] * len(texts))}", tuple(texts))
+        return [text.upper() for text in texts]
+
+
+async def test_jobs_of_one_kind_that_wait_together_are_done_as_one(bench: Bench) -> None:
+    listed = Listed()
+    jobs: list[Callable[[sqlite3.Connection], object]] = [
+        Gathered(listed, "a"),
+        bench.add("between"),
+        Gathered(listed, "b"),
+        Gathered(listed, "c"),
+    ]
+
+    results = await gather_behind(bench, *jobs)
+
+    assert results == ["A", "between", "B", "C"]
+    assert listed.sizes == [3]
+    assert sorted(bench.notes()) == ["a", "b", "between", "c"]
+
+
+async def test_of_jobs_that_were_gathered_the_one_that_fails_fails_alone(bench: Bench) -> None:
+    listed = Listed()
+
+    results = await gather_behind(bench, *(Gathered(listed, text) for text in ("a", "bad", "b")))
+
+    assert [type(result) for result in results] == [str, Fenced, str]
+    assert listed.sizes == [3, 1, 1, 1]
+    assert bench.notes() == ["a", "b"]
+
+
+async def test_kinds_are_not_mixed(bench: Bench) -> None:
+    first, second = Listed(), Listed()
+
+    await gather_behind(bench, Gathered(first, "a"), Gathered(second, "b"), Gathered(first, "c"))
+
+    assert (first.sizes, second.sizes) == ([2], [1])
