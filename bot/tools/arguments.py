@@ -68,7 +68,7 @@ def _read_object(tool: Tool, text: str) -> dict[str, Any]:  # `Any`: whatever JS
     if not text.strip():
         return {}
     try:
-        value = json.loads(text, object_pairs_hook=_object)
+        value = _decoder.decode(text)
     except json.JSONDecodeError as error:
         raise ToolFault(_malformed(error, tool)) from None
     except RecursionError:
@@ -88,6 +88,9 @@ def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
             raise ToolFault(f"The arguments have {_short.repr(name)} twice in one object: send it once.")
         found[name] = value
     return found
+
+
+_decoder = json.JSONDecoder(object_pairs_hook=_object)
 
 
 def _malformed(error: json.JSONDecodeError, tool: Tool) -> str:
