@@ -38,10 +38,11 @@ run: $(VENV)/.run ## Install, fetch the demo model, start the bot (ARGS="--port 
 test: $(VENV)/.dev ## Install and run all tests (ARGS="-k lanes")
 	@$(BIN)/python -m pytest $(ARGS)
 
-check: $(VENV)/.dev ## Lint, types, documents
+check: $(VENV)/.dev ## Lint, types, licences, documents
 	@$(BIN)/ruff format --check .
 	@$(BIN)/ruff check .
 	@$(BIN)/mypy
+	@$(BIN)/python .ci/licences.py
 	@$(BIN)/python -m pytest -q tests/test_docs.py
 
 bench: $(VENV)/.dev ## Measure; prints a table, writes bench/results.json

@@ -21,6 +21,11 @@ LOST = (
 
 AUDIT_FAILED = "The audit log can't be written: {cause}. What is decided now is not on record."
 
+BLOCKED = (
+    "I have blocked a message on {channel} ({level}): `/blocked` shows it, `/release {reference}` runs it."
+)
+BLOCKED_EVERY = 600.0  # seconds between two such notes about one chat
+
 
 class Outbox(Protocol):
     """Takes announcements."""
@@ -42,6 +47,7 @@ class Alarm:
         self._outbox = outbox
         self._admin_chats = admin_chats
         self._told: OrderedDict[Address, None] = OrderedDict()
+        self._blocked: OrderedDict[Address, float] = OrderedDict()
         self._group = asyncio.TaskGroup()
 
     async def __aenter__(self) -> Self:
@@ -62,6 +68,18 @@ class Alarm:
             self._told.popitem(last=False)
         log.error("chat is lost", extra={"channel": address.channel, "chat": address.chat, "cause": cause})
         text = LOST.format(chat=address.chat, channel=address.channel, cause=cause)
+        self._group.create_task(self._tell(text, lost=address), name="alarm")
+
+    def message_blocked(self, address: Address, level: str, reference: str) -> None:
+        """The safety check holds a message back."""
+        now = asyncio.get_running_loop().time()
+        if now - self._blocked.get(address, float("-inf")) < BLOCKED_EVERY:
+            return
+        self._blocked[address] = now
+        self._blocked.move_to_end(address)
+        if len(self._blocked) > MAX_TOLD:
+            self._blocked.popitem(last=False)
+        text = BLOCKED.format(channel=address.channel, level=level, reference=reference)
         self._group.create_task(self._tell(text, lost=address), name="alarm")
 
     def audit_failed(self, cause: str) -> None:

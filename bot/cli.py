@@ -1,5 +1,6 @@
 """The command line: `python -m bot [run | chat | simulate | doctor | journal | backup | restore | model]`."""
 
+import os
 import sys
 from importlib import import_module
 from pathlib import Path
@@ -16,6 +17,7 @@ app = typer.Typer(
     add_completion=False,
     pretty_exceptions_enable=False,
 )
+secret_app = typer.Typer(help="Secrets that are kept in the database, encrypted.", no_args_is_help=True)
 audit_app = typer.Typer(help="The log of what was decided and done.", no_args_is_help=True)
 mcp_app = typer.Typer(help="Servers that bring tools over MCP.", no_args_is_help=True)
 journal_app = typer.Typer(help="Messages that were accepted and are not answered.", no_args_is_help=True)
@@ -24,6 +26,7 @@ app.add_typer(journal_app, name="journal")
 app.add_typer(model_app, name="model")
 app.add_typer(mcp_app, name="mcp")
 app.add_typer(audit_app, name="audit")
+app.add_typer(secret_app, name="secret")
 
 Port = Annotated[int | None, typer.Option(help="Port of the page; default: BOT_WEB__PORT, 8765.", min=0)]
 Actor = Annotated[str | None, typer.Option(help="Who: telegram:42, or a pattern: 'telegram:*'.")]
@@ -56,6 +59,7 @@ def _do(place: str, *arguments: object) -> None:
 @app.callback(invoke_without_command=True)
 def main(context: typer.Context) -> None:
     """Run the bot; with a command, do that instead."""
+    os.umask(0o077)  # whatever a command writes is for who runs it
     if context.invoked_subcommand is None:
         _do("serve:run", None)
 
@@ -91,9 +95,13 @@ def simulate(
 @app.command()
 def doctor(
     probe: Annotated[bool, typer.Option("--probe", help="Ask the model provider, too.")] = False,
+    security: Annotated[
+        bool,
+        typer.Option("--security", help="Show what is open, why, and what to do; exit code 1 where it is."),
+    ] = False,
 ) -> None:
     """Show the settings in force, what is missing, and what is running."""
-    _do("doctor:doctor", probe)
+    _do("doctor:doctor", probe, security)
 
 
 @app.command()
@@ -136,6 +144,30 @@ def journal_list() -> None:
 def journal_retry(run_id: str) -> None:
     """Let a parked message run again."""
     _do("data:journal_retry", run_id)
+
+
+@secret_app.command("set")
+def secret_set(name: str) -> None:
+    """Keep a secret, typed unseen or by a pipe; a setting names it as secret:NAME."""
+    _do("secrets:secret_set", name)
+
+
+@secret_app.command("list")
+def secret_list() -> None:
+    """List the secrets, and which setting names each; never what they are."""
+    _do("secrets:secret_list")
+
+
+@secret_app.command("delete")
+def secret_delete(name: str) -> None:
+    """Forget a secret."""
+    _do("secrets:secret_delete", name)
+
+
+@secret_app.command("rekey")
+def secret_rekey() -> None:
+    """Encrypt all secrets anew: under BOT_SECRET_KEY, or under a fresh key in BOT_HOME/secret.key."""
+    _do("secrets:secret_rekey")
 
 
 @model_app.command("get")

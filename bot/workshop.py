@@ -21,7 +21,7 @@ from bot.settings.network import ApiSettings, SearchSettings
 from bot.settings.sandbox import SandboxSettings
 from bot.settings.tools import ToolsSettings
 from bot.tools.api import ApiTools
-from bot.tools.approval import Approvals, Permissions
+from bot.tools.approval import Approvals, Permissions, Suspicion
 from bot.tools.ask import AskTools
 from bot.tools.base import Gate, Speaker, Tool
 from bot.tools.box import ToolBox
@@ -65,12 +65,30 @@ class WorkshopSettings:
         return self.home / "workspace"
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Gates:
+    """What looks at calls beside hooks and approvals.
+
+    Attributes:
+        before: See calls before anybody is asked for a permission.
+        suspicions: Say which calls have to be asked for.
+        behind: See calls once they are permitted.
+    """
+
+    before: Sequence[Gate] = ()
+    suspicions: Sequence[Suspicion] = ()
+    behind: Sequence[Gate] = ()
+
+
+NO_GATES = Gates()
+
+
 class Workshop:
     """Owns what tools need from `__aenter__` to `__aexit__`.
 
     Args:
         is_operator: Whether somebody may steer the bot as a whole, and so permit calls.
-        gates: See calls once they are permitted.
+        gates: What else looks at calls.
         redact: Hides what must not be shown to who is asked for a permission.
 
     Attributes:
@@ -87,7 +105,7 @@ class Workshop:
         audit: Audit,
         hooks: Hooks,
         is_operator: Callable[[InboundMessage], bool],
-        gates: Sequence[Gate] = (),
+        gates: Gates = NO_GATES,
         redact: Callable[[str], str] = str,
     ) -> None:
         self._settings = settings
@@ -110,6 +128,8 @@ class Workshop:
             chat=chat,
             redact=redact,
         )
+        for suspicion in gates.suspicions:
+            approvals.heed(suspicion)
         gate = HookGate(hooks, questions, answerers=is_operator, chat=chat, redact=redact)
         self.box = ToolBox(
             self.registry,
@@ -117,7 +137,7 @@ class Workshop:
             jobs=self._jobs,
             is_admin=is_operator,
             hooks=hooks,
-            gates=(gate, approvals, *gates),
+            gates=(gate, *gates.before, approvals, *gates.behind),
             limits=CallLimits(
                 batch=settings.tools.batch_timeout,
                 gate=settings.tools.gate_timeout,

@@ -15,11 +15,16 @@ from memory.home import LOCK, Home
 
 ROOM = ".backup-"  # where a backup is put together, or taken apart
 ASIDE = "before-restore-"  # what stood there before a restore
-LEFT_OUT = frozenset({LOCK, "models", DATABASE, f"{DATABASE}-wal", f"{DATABASE}-shm"})
+# A backup with the key in it would hold the secrets in the clear.
+SECRET_KEYS = frozenset({"secret.key", "secret.key.new"})
+LEFT_OUT = SECRET_KEYS | {LOCK, "models", DATABASE, f"{DATABASE}-wal", f"{DATABASE}-shm"}
 
 
 def back_up(home: Path, target: Path) -> int:
     """Write the database and all files of `home` but the models into `target`, a gzipped tar.
+
+    The key of stored secrets stays behind, as backups travel; that of the audit log goes along, or the log
+    could not be checked after a restore.
 
     The database is copied through SQLite, so that a running bot may go on writing. The target appears
     whole or not at all.
@@ -68,7 +73,7 @@ def _copy_database(source: Path, copy: Path) -> None:
 def restore(home: Path, archive: Path) -> Path | None:
     """Put a backup in place of what `home` holds.
 
-    What stood there is moved aside, not deleted; models stay where they are.
+    What stood there is moved aside, not deleted; models and the key of stored secrets stay where they are.
 
     Returns:
         Where the old data are now, if there were any.
@@ -91,11 +96,17 @@ def restore(home: Path, archive: Path) -> Path | None:
 def _unpack(archive: Path, target: Path) -> None:
     try:
         with tarfile.open(archive) as packed:
-            packed.extractall(target, filter="data")
+            packed.extractall(target, filter=_for_owner_alone)
             while packed.fileobj is not None and packed.fileobj.read(1 << 20):
                 continue  # gzip compares its checksum at the end of the file, beyond what tar has to read
     except (OSError, EOFError, zlib.error, lzma.LZMAError, tarfile.TarError) as error:
         raise StoreError(f"{archive} can't be read as a backup: {error}") from error
+
+
+def _for_owner_alone(member: tarfile.TarInfo, target: str) -> tarfile.TarInfo:
+    """What may come out, and with which mode: archives of before may say that others can read it."""
+    safe = tarfile.data_filter(member, target)
+    return safe if safe.mode is None else safe.replace(mode=safe.mode & 0o700, deep=False)
 
 
 def _check(database: Path) -> None:
@@ -113,7 +124,7 @@ def _check(database: Path) -> None:
 
 def _stays(name: str) -> bool:
     """Whether a restore leaves an entry of `home` alone."""
-    return name in (LOCK, "models") or name.startswith(ASIDE)
+    return name in SECRET_KEYS | {LOCK, "models"} or name.startswith(ASIDE)
 
 
 def _move_aside(home: Path, *, skip: str) -> Path | None:

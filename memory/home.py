@@ -13,6 +13,7 @@ from bot.errors import ConfigError, HomeInUse
 from bot.messages import Frozen
 
 LOCK = "lock"
+PRIVATE = 0o077  # the bits that new files and directories do not get
 HOLDER_BYTES = 512  # the note about the holder, filled up with blanks
 
 
@@ -24,7 +25,11 @@ class Holder(Frozen, frozen=True, kw_only=True):
 
 
 class Home:
-    """Holds the lock of a data directory; the system lets go of it when the process dies."""
+    """Holds the lock of a data directory; the system lets go of it when the process dies.
+
+    From then on what this process writes is for its user alone, whoever writes it: the mask for new files
+    belongs to the process as a whole, and no moment is safe to put it back.
+    """
 
     def __init__(self, path: Path) -> None:
         self._path = path
@@ -51,6 +56,7 @@ class Home:
                 pid=holder.pid if holder else None,
             )
         self._file = descriptor
+        os.umask(os.umask(PRIVATE) | PRIVATE)
         self.announce(None)
         return self
 

@@ -4,6 +4,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Self
 
+from memory.blocked import BlockedMessages
 from memory.changed import AuditPointer, ChangedSettings
 from memory.chats import Chats
 from memory.choices import Choices
@@ -36,6 +37,7 @@ class Store:
         self.sessions = Sessions(self._database, self.choices)
         self.usage = Usage(self._database)
         self.rules = Rules(self._database)
+        self.blocked = BlockedMessages(self._database)
         self.chats = Chats(self._database)
         self.summaries = Summaries(self._database)
         self.recall = Recall(self._database)

@@ -26,6 +26,7 @@ MAX_URL: Final = 4_000  # characters
 MAX_REDIRECTS: Final = 5
 MAX_CONNECTIONS: Final = 20
 CONNECT_SECONDS: Final = 10.0
+BROKEN: Final = (ValueError, IndexError)  # how yarl refuses a text, and how it stumbles over `http://[]@`
 REDIRECTS: Final = frozenset({301, 302, 303, 307, 308})
 HEADERS: Final = {
     "User-Agent": "Mozilla/5.0 (compatible; Switchboard)",
@@ -183,7 +184,7 @@ def parse_url(text: str) -> URL:
     try:
         url = URL(text)
         host, port = url.raw_host, url.port
-    except ValueError as error:
+    except BROKEN as error:
         raise ToolFault(
             f"This is not a URL: {text[:100]!r}. Write it like https://example.com/page."
         ) from error
@@ -199,7 +200,7 @@ def parse_url(text: str) -> URL:
 def _follow(here: URL, location: str) -> URL:
     try:
         return parse_url(str(here.join(URL(location.strip()))))
-    except ValueError as error:
+    except BROKEN as error:
         raise ToolFault(f"{here.host} redirects to something that is no URL.") from error
 
 

@@ -16,6 +16,13 @@ BESIDE = {  # what has to be set too, for the edge of a setting to make sense
     "BOT_OPENAI__CONTEXT_WINDOW": {"BOT_OPENAI__MAX_OUTPUT": "16"},
     "BOT_LOCAL__CONTEXT_WINDOW": {"BOT_LOCAL__MAX_OUTPUT": "16"},
     "BOT_MCP__<NAME>__TIMEOUT": {"BOT_MCP__ONE__URL": "http://127.0.0.1:9/mcp"},
+    "BOT_INJECTION__MEDIUM": {"BOT_INJECTION__LOW": "0.0001"},
+    "BOT_INJECTION__HIGH": {"BOT_INJECTION__LOW": "0.0001", "BOT_INJECTION__MEDIUM": "0.0002"},
+    "BOT_INJECTION__CRITICAL": {
+        "BOT_INJECTION__LOW": "0.0001",
+        "BOT_INJECTION__MEDIUM": "0.0002",
+        "BOT_INJECTION__HIGH": "0.0003",
+    },
     **{
         f"BOT_{name}__BLOCK_MAX": {f"BOT_{name}__BLOCK_MIN": "50"}
         for name in ("TELEGRAM", "DISCORD", "SLACK", "FEISHU")

@@ -395,7 +395,7 @@ class AgentLoop:
     async def _work(self, pending: Pending, lane: Lane) -> None:
         """Do one turn, and end it exactly once; this is where the errors of a turn stop."""
         run = Run(pending, self._bus)
-        run.steering = self._rules.steering(run, lane, fetch=self._turn.fetch)
+        run.steering = self._rules.steering(run, lane, fetch=self._turn.fetch, passes=self._turn.passes)
         lane.start(run)
         with turn_context(run.session, run.id):
             self._bus.emit(AgentStart(session=run.session, run=run.id, attempt=run.attempt))

@@ -1,5 +1,6 @@
 """Places in a turn where guards, memory, tools and hooks join; an empty place costs nothing."""
 
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Protocol
 
@@ -74,6 +75,43 @@ class Redactor(Protocol):
     def redact(self, text: str) -> str: ...
 
 
+class Layers:
+    """Redactors one behind the other; fulfils `Redactor`."""
+
+    def __init__(self, *layers: Redactor) -> None:
+        self._layers = layers
+
+    def open(self) -> "LayeredStream":
+        """See the protocol."""
+        return LayeredStream([layer.open() for layer in self._layers])
+
+    def redact(self, text: str) -> str:
+        """See the protocol."""
+        for layer in self._layers:
+            text = layer.redact(text)
+        return text
+
+
+class LayeredStream:
+    """What one gives, the next one takes; fulfils `RedactionStream`."""
+
+    def __init__(self, streams: Sequence[RedactionStream]) -> None:
+        self._streams = streams
+
+    def feed(self, text: str) -> str:
+        """See the protocol."""
+        for stream in self._streams:
+            text = stream.feed(text)
+        return text
+
+    def flush(self) -> str:
+        """See the protocol."""
+        rest = ""
+        for stream in self._streams:
+            rest = stream.feed(rest) + stream.flush()
+        return rest
+
+
 class ToolSource(Protocol):
     """Gives the tools that the sender of a message may use."""
 
@@ -100,13 +138,20 @@ class NoToolSource:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Seams:
-    """What has joined; checks run in the order of the fields."""
+    """What has joined; checks run in the order of the fields.
 
+    Attributes:
+        is_operator: Whether a sender's words are as good as the owner's.
+        links: Takes apart links of an answer that could carry something out.
+    """
+
+    is_operator: Callable[[InboundMessage], bool] = lambda message: False
     access: Check | None = None
     rate_limit: Check | None = None
     commands: Commands | None = None
     guardian: Check | None = None
     injection: Check | None = None
+    links: Redactor | None = None
     redactor: Redactor | None = None
     learner: Learner | None = None
     media: MediaSource | None = None
@@ -115,3 +160,9 @@ class Seams:
     display: Display = field(default_factory=Display)
     spending: Spending = field(default_factory=Spending)
     shortening: HistoryShortening | NoHistoryShortening = field(default_factory=NoHistoryShortening)
+
+    @property
+    def outward(self) -> Redactor | None:
+        """What stands between a turn and people: the redactor last, so that nothing comes in behind it."""
+        layers = [layer for layer in (self.links, self.redactor) if layer is not None]
+        return Layers(*layers) if len(layers) > 1 else next(iter(layers), None)

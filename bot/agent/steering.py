@@ -32,6 +32,7 @@ class LaneSteering:
     Args:
         keeps: What is taken up waits on, for a turn of its own.
         fetch: Gets the files of a message.
+        passes: Whether a message may be taken up; one that may not gets a turn of its own.
     """
 
     def __init__(
@@ -42,12 +43,14 @@ class LaneSteering:
         keeps: bool,
         may_steer: Callable[[InboundMessage, InboundMessage], bool],
         fetch: Callable[[InboundMessage], Awaitable[InboundMessage]],
+        passes: Callable[[InboundMessage], Awaitable[bool]],
     ) -> None:
         self._run = run
         self._lane = lane
         self._keeps = keeps
         self._may_steer = may_steer
         self._fetch = fetch
+        self._passes = passes
         self._read: set[str] = set()
 
     @property
@@ -57,9 +60,12 @@ class LaneSteering:
 
     async def take(self) -> tuple[PromptMessage, ...]:
         """See the protocol."""
-        taken = self._lane.eligible(self._fits)
-        for pending in taken:
+        taken = []
+        for pending in self._lane.eligible(self._fits):
             self._read.add(pending.message.run)
+            if await self._passes(pending.message):
+                taken.append(pending)
+        for pending in taken:
             if not self._keeps:
                 self._lane.remove(pending)
                 self._run.absorb(pending)

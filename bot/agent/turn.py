@@ -27,6 +27,7 @@ from bot.agent.seams import Check, Learner, Seams
 from bot.agent.spending import paid_by
 from bot.agent.store import Begun, Journal, ToolLedger
 from bot.agent.tab import Tab
+from bot.agent.taint import Taint, tainted
 from bot.agent.tools import RunLedger
 from bot.agent.voice import Voice
 from bot.backends.base import (
@@ -62,6 +63,7 @@ CHECK_SECONDS = 10.0
 CONTEXT_SECONDS = 15.0
 STORE_SECONDS = 30.0
 BLOCKED = "Message blocked by safety check."
+WITHHELD = "The answer was withheld by the safety check."
 
 
 class Router(Protocol):
@@ -124,7 +126,7 @@ class Turn:
     async def answer(self, run: Run, tally: Tally) -> Outcome:
         """Take a message through all steps; raises only for bugs and for a lost fence."""
         tally.bill = bill = self._seams.spending.open(payer_of(run.message))
-        with turn_state(), paid_by(bill):
+        with turn_state(), paid_by(bill), tainted(Taint()):
             try:
                 outcome = await self._answer(run, bill)
             except ModelError as error:
@@ -146,12 +148,13 @@ class Turn:
         run.message = received
         if (refused := await self._check(run, SCANS)) is not None:
             return refused
+        begun = await self._screen(run, begun)
         message = await self._fetch(run)
         backend = await self._router.backend(run.session)
         tools = self._tools(run, backend)
         prompt = await self._context(run, message, begun, backend, tools, bill)
         with Tab(bill) as tab:
-            return await self._converse(run, backend, prompt, tools, tab)
+            return await self._look_at_answer(run, await self._converse(run, backend, prompt, tools, tab))
 
     async def _begin(self, run: Run) -> Begun:
         if run.begun is not None:  # by the commit that accepted the message
@@ -174,6 +177,46 @@ class Turn:
             if check is not None and (outcome := await _ask(name, check, run)) is not None:
                 return outcome
         return None
+
+    async def passes(self, message: InboundMessage) -> bool:
+        """Whether a message that a running turn would take up meets no objection."""
+        for name in SCANS:
+            check: Check | None = getattr(self._seams, name)
+            try:
+                async with asyncio.timeout(CHECK_SECONDS):
+                    if check is not None and await check(message) is not None:
+                        return False
+            except Exception:  # a guard that is broken must not let anything through
+                log.exception("check failed, message not taken up", extra={"check": name})
+                return False
+        return True
+
+    async def _screen(self, run: Run, begun: Begun) -> Begun:
+        """Leave out of what was overheard what may not be shown to the model."""
+        if self._seams.overheard is None or not begun.overheard:
+            return begun
+        run.enter("overheard", CHECK_SECONDS + 1)
+        try:
+            async with asyncio.timeout(CHECK_SECONDS):
+                kept = await self._seams.overheard.screen(run.message, begun.overheard)
+        except Exception:  # the same
+            log.exception("check failed, group context left out")
+            kept = ()
+        return replace(begun, overheard=kept)
+
+    async def _look_at_answer(self, run: Run, outcome: Outcome) -> Outcome:
+        """Put something else in the place of an answer that may not be given."""
+        check = self._seams.answers
+        if check is None or not outcome.text:
+            return outcome
+        run.enter("answer", CHECK_SECONDS + 1)
+        try:
+            async with asyncio.timeout(CHECK_SECONDS):
+                told = await check(run.message, outcome.text)
+        except Exception:  # the same
+            log.exception("check failed, answer withheld")
+            told = WITHHELD
+        return outcome if told is None else Outcome(reason="error", text=told, in_context=False)
 
     async def _obey(self, run: Run) -> Outcome:
         """Carry out a command; its answer is for people, not for the model."""
@@ -327,11 +370,11 @@ async def _ask(name: str, check: Check, run: Run) -> Outcome | None:
             refusal = await check(run.message)
     except Exception:  # a guard that is broken must not let anything through
         log.exception("check failed, message blocked", extra={"check": name})
-        return Outcome(reason="error", text=BLOCKED)
+        return Outcome(reason="error", text=BLOCKED, in_context=False)
     if refusal is None:
         return None
     reason: EndReason = "error" if refusal.text else "silent"
-    return Outcome(reason=reason, text=refusal.text)
+    return Outcome(reason=reason, text=refusal.text, in_context=False)
 
 
 def _disarm(button: Button) -> Button:

@@ -68,16 +68,27 @@ class WaitingRules:
         return self.of(message).mode == "interrupt" and self.may_steer(message, running)
 
     def steering(
-        self, run: Run, lane: Lane, *, fetch: Callable[[InboundMessage], Awaitable[InboundMessage]]
+        self,
+        run: Run,
+        lane: Lane,
+        *,
+        fetch: Callable[[InboundMessage], Awaitable[InboundMessage]],
+        passes: Callable[[InboundMessage], Awaitable[bool]],
     ) -> Steering:
         """How a turn is steered by what waits behind it.
 
         Args:
             fetch: Gets the files of a message.
+            passes: Whether a message may be taken up.
         """
         rules = self.of(run.message)
         if not rules.steers:
             return NoSteering()
         return LaneSteering(
-            run, lane, keeps=rules.mode == "steer-backlog", may_steer=self.may_steer, fetch=fetch
+            run,
+            lane,
+            keeps=rules.mode == "steer-backlog",
+            may_steer=self.may_steer,
+            fetch=fetch,
+            passes=passes,
         )

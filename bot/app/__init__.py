@@ -11,6 +11,7 @@ from bot.app.process import (
     open_store,
     talk,
 )
+from bot.app.secrets import fill_secrets, load_filled, open_secrets
 from memory.backup import back_up
 from memory.backup import restore as restore_backup
 from memory.home import read_holder
@@ -22,10 +23,13 @@ __all__ = [
     "Status",
     "back_up",
     "calm_collector",
+    "fill_secrets",
     "find_channels",
     "find_sandbox_fault",
+    "load_filled",
     "open_audit",
     "open_scanner",
+    "open_secrets",
     "open_store",
     "read_holder",
     "redactor_of",

@@ -38,11 +38,12 @@ from bot.scheduler.heartbeat import IsBusy, Target, open_heartbeat
 from bot.scheduler.planner import Planner
 from bot.scheduler.scheduler import Scheduler
 from bot.settings import Settings
-from bot.tools.base import Speaker, Tool
+from bot.tools.approval import Suspicion
+from bot.tools.base import Gate, Speaker, Tool
 from bot.tools.lazy_network import LazyNetwork
 from bot.tools.recall import RecallTools
 from bot.tools.schedule import ScheduleTools
-from bot.workshop import Workshop
+from bot.workshop import Gates, Workshop
 from memory.store import Store
 from security.audit import AuditGate, AuditLog
 from security.sandbox import find_sandbox
@@ -64,6 +65,8 @@ class Around:
     redact: Callable[[str], str]
     is_operator: Callable[[InboundMessage], bool]
     directories: Directories
+    checks: Sequence[Gate] = ()
+    suspicions: Sequence[Suspicion] = ()
 
 
 class Agency:
@@ -106,9 +109,13 @@ class Agency:
             hooks=around.hooks,
             is_operator=around.is_operator,
             redact=around.redact,
-            gates=(
-                around.directories,
-                *([AuditGate(around.audit, is_strict=True)] if settings.audit.strict else ()),
+            gates=Gates(
+                before=around.checks,
+                suspicions=around.suspicions,
+                behind=(
+                    around.directories,
+                    *([AuditGate(around.audit, is_strict=True)] if settings.audit.strict else ()),
+                ),
             ),
         )
 

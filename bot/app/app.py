@@ -21,6 +21,7 @@ from bot.agent.turn import Turn
 from bot.agent.watchdog import LagGuard
 from bot.alarm import Alarm
 from bot.app.agency import Agency, Around
+from bot.app.guards import guards_of
 from bot.app.parts import (
     audit_rotation,
     loop_settings,
@@ -31,6 +32,7 @@ from bot.app.parts import (
     rules_of,
     web_settings,
 )
+from bot.app.secrets import fill_secrets
 from bot.backends.base import AgentBackend
 from bot.backends.one import OneBackend
 from bot.backends.router import Router
@@ -40,6 +42,7 @@ from bot.commands.builtin import Ports, builtin_commands
 from bot.commands.call import Command
 from bot.commands.engine import ChannelState
 from bot.commands.registry import Commands
+from bot.commands.release import Blocked, ReleaseCommands
 from bot.hooks.points import AfterToolCall, GatewayStart, GatewayStop, SessionEnd
 from bot.hooks.registry import Hooks
 from bot.messages import Address, Frozen, InboundMessage, RunId, SessionKey, SessionSwitched
@@ -111,7 +114,8 @@ class App:
         seams: Seams | None = None,
         has_web: bool = True,
     ) -> None:
-        self._settings = settings
+        self._written = settings
+        self._settings = settings  # with the secrets that they name, once the store is there
         self._factories = adapters or {}
         self._backend = backend
         self._own_commands = commands
@@ -148,9 +152,10 @@ class App:
         await self._stack.aclose()
 
     async def _open(self) -> None:
-        settings, enter = self._settings, self._stack.enter_async_context
+        enter = self._stack.enter_async_context
         sys.setswitchinterval(SWITCH_SECONDS)
-        home = self._stack.enter_context(Home(settings.data_dir))
+        home = self._stack.enter_context(Home(self._written.data_dir))
+        settings = self._settings = await fill_secrets(self._written)
         self.store = await enter(Store(settings.data_dir, synchronous=settings.store.synchronous))
         self.audit = AuditLog(
             settings.data_dir / "audit",
@@ -182,7 +187,8 @@ class App:
         if (name := changed.get("name")) is not None:
             await self._bot.rename(name)
         if self._has_web:
-            server = await enter(WebServer(web_settings(settings), self._routes(), self._readiness))
+            web = web_settings(settings)
+            server = await enter(WebServer(web, self._routes(), self._readiness, audit=self.audit))
             self.url = server.url
         home.announce(self.url)
         self._stack.push_async_callback(self.drain)
@@ -200,6 +206,14 @@ class App:
             self.store.chats, self.store.state("bot", "admins"), is_admin=self._is_admin
         )
         self._alarm = await enter(Alarm(self.bus, self.store.outbox, admin_chats=self._notebook.admin_chats))
+        self._guards = guards_of(
+            settings,
+            self.store.blocked,
+            audit=self.audit,
+            is_admin=self._is_admin,
+            on_blocked=self._tell_of_blocked,
+        )
+        self._stack.push_async_callback(self._guards.guardian.aclose)
         directories = Directories()
         self._bot.prompts = self._prompts = prompt_builder(settings, self.bus, directories)
         self._rules = rules_of(settings, self.store.choices)
@@ -212,9 +226,17 @@ class App:
             redact=redactor_of(settings, settings.redaction.outbound).redact,
             is_operator=self._is_operator,
             directories=directories,
+            checks=(self._guards.commands, self._guards.sends),
+            suspicions=(self._guards.commands,),
         )
         self._agency = await enter(Agency(settings, around))
         self.commands = await self._commands(router)
+
+    def _tell_of_blocked(self, blocked: Blocked) -> None:
+        self._alarm.message_blocked(blocked.message.address, blocked.level, blocked.reference)
+
+    async def _say(self, address: Address, session: SessionKey, text: str) -> None:
+        await self.loop.speaker.say(address, session, text)
 
     async def _open_channels(self, presence: str | None) -> None:
         enter = self._stack.enter_async_context
@@ -226,8 +248,8 @@ class App:
         """What can be done once people are served already, and must not hold them up."""
         for file in await self.audit.cut_files():
             log.critical("audit file was cut", extra={"file": file})
-        warming = asyncio.create_task(router.warm_up(self._prompts.preamble), name="warm up")
-        self._stack.push_async_callback(_cancel, warming)
+        for work in (router.warm_up(self._prompts.preamble), self._guards.guardian.warm()):
+            self._stack.push_async_callback(_cancel, asyncio.create_task(work, name="warm up"))
         self._agency.look_around()
 
     def _audit_failed(self, cause: str) -> None:
@@ -243,7 +265,7 @@ class App:
 
     def _running_bot(self) -> RunningBot:
         return RunningBot(
-            self._settings,
+            self._written,  # with which the settings are compared when they are read again
             model=ModelSetup.of(self._settings).model_name,
             bus=self.bus,
             outbox=self.store.outbox,
@@ -282,7 +304,10 @@ class App:
             chats=store.chats,
             history=self._settings.context_top_k,
         )
-        every = [*builtin_commands(ports), *self._agency.commands(), *self._own_commands]
+        releasing = ReleaseCommands(
+            store.blocked, publish=self.bus.publish, tell=self._say, audit=self.audit
+        ).commands()
+        every = [*builtin_commands(ports), *releasing, *self._agency.commands(), *self._own_commands]
         taken = {word for command in every for word in _names(command)}
         self._plugins = await load_plugins(
             self._settings.plugins, self._settings.data_dir, taken_commands=taken
@@ -364,6 +389,9 @@ class App:
                 seams,
                 access=seams.access or self._access,
                 commands=seams.commands or self.commands,
+                guardian=seams.guardian or self._guards.messages,
+                overheard=seams.overheard or self._guards.messages,
+                answers=seams.answers or self._guards.answers,
                 media=seams.media or media_of(self._settings, self.platforms),
             )
         )

@@ -5,7 +5,7 @@ import time
 from pathlib import Path
 from urllib.parse import quote
 
-from bot.app import JournalEntry, back_up, open_store, read_holder, restore_backup
+from bot.app import JournalEntry, back_up, load_filled, open_store, read_holder, restore_backup
 from bot.messages import RunId
 from bot.operations.ask import ask
 from bot.operations.terminal import say
@@ -14,8 +14,11 @@ from bot.settings import Settings, load_settings
 
 def backup(file: Path) -> int:
     """`backup`: one file with all data."""
-    size = back_up(load_settings().data_dir, file.absolute())
+    home = load_settings().data_dir
+    size = back_up(home, file.absolute())
     say(f"Backup written: {file} ({size / 1e6:.1f} MB)")
+    if (home / "secret.key").exists():
+        say(f"The key of the stored secrets is not in it: keep {home / 'secret.key'} in another place.")
     return 0
 
 
@@ -53,7 +56,7 @@ async def _unfinished(settings: Settings) -> list[JournalEntry]:
 
 def journal_retry(run: str) -> int:
     """`journal retry`: by the bot that runs, or for the next start."""
-    settings = load_settings()
+    settings = load_filled()
     holder = read_holder(settings.data_dir)
     if holder is not None and holder.url is not None:
         ask(settings, holder.url, f"/api/journal/{quote(run)}/retry", method="POST")

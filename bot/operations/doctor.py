@@ -14,6 +14,7 @@ from bot.models.demo import demo_model_path
 from bot.models.probe import list_models
 from bot.operations.ask import ask
 from bot.operations.equipment import show_channels, show_tools
+from bot.operations.exposure import look_for_exposure, show
 from bot.operations.report import Report
 from bot.operations.terminal import say
 from bot.settings import Section, Settings, load_settings, variable_name
@@ -139,9 +140,19 @@ def _show_process(report: Report, settings: Settings) -> None:
             )
 
 
-def doctor(probe: bool) -> int:
-    """`doctor`: the settings, what is missing, what runs; exit code 1 where something is missing."""
+def doctor(probe: bool, security: bool = False) -> int:
+    """`doctor`: the settings, what is missing, what runs; exit code 1 where something is missing.
+
+    Args:
+        security: Show what is open instead; exit code 1 where something is.
+    """
     settings = load_settings()
+    if security:
+        findings = look_for_exposure(settings)
+        say("What is open, and what closes it")
+        for line in show(findings):
+            say(line)
+        return 1 if any(finding.mark == "open" for finding in findings) else 0
     report = examine(settings, is_probing=probe)
     for line in report.lines:
         say(line)

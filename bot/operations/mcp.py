@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from urllib.parse import urlsplit
 
+from bot.app import load_filled
 from bot.errors import ConfigError
 from bot.messages import Frozen
 from bot.operations.terminal import say
@@ -38,7 +39,7 @@ def servers() -> int:
 
 def try_servers(name: str | None) -> int:
     """`mcp test`."""
-    return mcp_test(load_settings().mcp, name)
+    return mcp_test(load_filled().mcp, name)
 
 
 def mcp_list(servers: Servers) -> int:

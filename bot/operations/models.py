@@ -2,6 +2,7 @@
 
 import asyncio
 
+from bot.app import load_filled
 from bot.models.demo import demo_model_path, has_model
 from bot.models.download import get_model, progress_bar
 from bot.models.probe import list_models
@@ -26,7 +27,7 @@ def model_get(if_needed: bool) -> int:
 
 def model_list() -> int:
     """`model list`: what the provider offers."""
-    settings = load_settings()
+    settings = load_filled()
     if settings.effective_provider == "local":
         say(str(settings.local.gguf or demo_model_path(settings.data_dir)))
         return 0

@@ -7,7 +7,7 @@ import signal
 import sys
 import threading
 
-from bot.app import App, calm_collector, talk
+from bot.app import App, calm_collector, load_filled, talk
 from bot.operations.terminal import run_loop, say
 from bot.settings import Settings, load_settings
 from bot.telemetry import set_up_logging
@@ -59,6 +59,6 @@ async def _first(*events: asyncio.Event) -> None:
 
 def chat(is_interactive: bool) -> int:
     """`chat`: in the terminal, with the bot that runs or one of our own."""
-    settings = load_settings()
+    settings = load_filled()
     set_up_logging("ERROR" if settings.log.level == "INFO" else settings.log.level, settings.log.format)
     return run_loop(talk(settings, is_interactive=is_interactive))

@@ -7,6 +7,7 @@ from pydantic import Field, SecretStr, ValidationInfo, field_validator, model_va
 from bot.settings.base import AccountName, Names, Section
 
 LOOPBACK = frozenset({"127.0.0.1", "::1", "localhost"})
+HEX_KEY = r"^[0-9a-fA-F]{64}$"
 
 
 class WebSettings(Section):
@@ -21,7 +22,7 @@ class WebSettings(Section):
         default=None, validate_default=True, description="Who opens the page must know this."
     )
     allowed_hosts: Names = Field(
-        default=(), description="Host names the page is reached under, behind a proxy."
+        default=(), description="Host names the page is reached under, behind a proxy; it then needs a token."
     )
 
     @field_validator("token")
@@ -113,6 +114,7 @@ class DiscordAccount(Section):
     """One more bot on Discord."""
 
     token: SecretStr = Field(description="Token of the bot, from the developer portal.")
+    public_key: str | None = Field(default=None, pattern=HEX_KEY, description="As BOT_DISCORD__PUBLIC_KEY.")
 
 
 class DiscordSettings(ChannelSettings):
@@ -121,6 +123,11 @@ class DiscordSettings(ChannelSettings):
     token: SecretStr | None = Field(
         default=None,
         description="Token of the bot, from the developer portal; needs the intent Message Content.",
+    )
+    public_key: str | None = Field(
+        default=None,
+        pattern=HEX_KEY,
+        description="For commands and buttons that come to /hooks/discord/default; the portal shows it.",
     )
     api_url: str = Field(
         default="https://discord.com/api/v10", pattern=r"^https?://", description="The API, with /v10."

@@ -37,6 +37,8 @@ def load_settings(**overrides: object) -> Settings:
         faults.append(str(error))
     except (OSError, ValueError) as error:  # a bot.toml that is no TOML, or not ours to read
         faults.append(f"bot.toml: {error}")
+    except RecursionError:
+        faults.append("bot.toml: it has too many brackets inside each other")
     if faults:
         raise ConfigError("The settings can't be used:\n" + "\n".join(f"  - {fault}" for fault in faults))
     return settings

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any, Literal, Self
 
 from dotenv import dotenv_values
-from pydantic import Field, field_validator, model_validator
+from pydantic import Field, SecretStr, field_validator, model_validator
 from pydantic_settings import (
     BaseSettings,
     InitSettingsSource,
@@ -27,6 +27,8 @@ from bot.settings.channels import (
     WebSettings,
 )
 from bot.settings.compaction import CompactionSettings
+from bot.settings.guardian import GuardianSettings
+from bot.settings.injection import InjectionSettings
 from bot.settings.mcp import McpName, McpServerSettings
 from bot.settings.models import LocalSettings, OpenAISettings, TranscriptionSettings
 from bot.settings.network import ApiSettings, NetworkSettings, SearchSettings
@@ -76,6 +78,11 @@ class Settings(BaseSettings):
     )
 
     home: Path = Field(default=Path("~/.switchboard"), description="Where data, logs and models are kept.")
+    secret_key: SecretStr | None = Field(
+        default=None,
+        min_length=16,
+        description="Key of the secrets that are kept in the database; default: one in BOT_HOME/secret.key.",
+    )
     name: str = Field(
         default="Switchboard", min_length=1, max_length=64, description="What the bot is called."
     )
@@ -121,6 +128,8 @@ class Settings(BaseSettings):
     sandbox: SandboxSettings = SandboxSettings()
     audit: AuditSettings = AuditSettings()
     redaction: RedactionSettings = RedactionSettings()
+    guardian: GuardianSettings = GuardianSettings()
+    injection: InjectionSettings = InjectionSettings()
     network: NetworkSettings = NetworkSettings()
     search: SearchSettings = SearchSettings()
     apis: dict[AccountName, ApiSettings] = Field(default={}, description="APIs that the agent may use.")
@@ -153,6 +162,7 @@ class Settings(BaseSettings):
             *self._unreachable(),
             *self._ambiguous(),
             *self._unheard(),
+            *self._unjudged(),
             *unpriced_budgets(self.prices, self.budgets),
         ]:
             raise ValueError("\n".join(faults))
@@ -187,6 +197,13 @@ class Settings(BaseSettings):
         servers = (self.transcription.base_url, self.transcription.api_key)
         if self.transcription.model and not any((*servers, self.openai.base_url, self.openai.api_key)):
             yield "BOT_TRANSCRIPTION__MODEL needs BOT_TRANSCRIPTION__BASE_URL or a key"
+
+    def _unjudged(self) -> Iterator[str]:
+        """A judge on a server that nobody has named."""
+        guardian = self.guardian
+        servers = (guardian.base_url, guardian.api_key, self.openai.base_url, self.openai.api_key)
+        if guardian.model and not any(servers):
+            yield "BOT_GUARDIAN__MODEL needs BOT_GUARDIAN__BASE_URL or a key"
 
     @property
     def effective_provider(self) -> Literal["openai", "local"]:

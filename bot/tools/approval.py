@@ -1,6 +1,7 @@
 """Permissions for tool calls: deny patterns, then allow patterns, then the mode.
 
-Each call is judged by its own arguments.
+Each call is judged by its own arguments. Whoever has a doubt about it can make it stricter, never laxer; a
+person is asked once, whatever the reasons are.
 """
 
 import hashlib
@@ -29,6 +30,7 @@ WORDS = ("once", "always", "deny")
 STATUS: Final = {ONCE: "allowed once", ALWAYS: "allowed always", None: "no answer"}  # else: denied
 MAX_SHOWN = 12_000  # characters of the arguments, in a question: a few messages on any platform
 MAX_NAME = 60  # characters of a person's name
+MAX_NOTED = 300  # characters of a doubt, in the audit log
 FORBIDDEN = "the operator's rules forbid it"
 NOT_PERMITTED = "an admin was asked and has not permitted it"
 NOBODY_SAID = "an admin was asked and did not answer within {seconds:g} s"
@@ -49,6 +51,28 @@ class Rule(Protocol):
 
     @property
     def allow(self) -> Sequence[str]: ...
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Doubt:
+    """Why a call is not made without a permission, or not at all.
+
+    Attributes:
+        mode: `auto` is none.
+        told: For who is asked, and for the model where it is denied.
+        may_last: The same call may be permitted for good; else each is asked for again.
+    """
+
+    mode: Mode
+    told: str
+    may_last: bool = True
+
+
+class Suspicion(Protocol):
+    """Has doubts about calls."""
+
+    def doubt(self, tool: Tool, arguments: Arguments, context: ToolContext) -> Doubt | None:
+        """Say what there is against a call; asked more than once for each, so it has to be quick."""
 
 
 class Permissions(Protocol):
@@ -104,22 +128,33 @@ class Approvals:
         self._seconds = seconds
         self._chat = chat
         self._redact = redact
+        self._suspicions: tuple[Suspicion, ...] = ()
+
+    def heed(self, *suspicions: Suspicion) -> None:
+        """Let more of them have doubts about calls."""
+        self._suspicions += suspicions
 
     def waves_through(self, tool: Tool, arguments: Arguments, context: ToolContext) -> bool:
         """See the protocol."""
-        return self._decide(tool, arguments, context.message.sender.role) == "auto"
+        mode = self._decide(tool, arguments, context.message.sender.role)
+        return mode == "auto" and not self._doubts(tool, arguments, context)
 
     async def judge(self, tool: Tool, arguments: Arguments, context: ToolContext) -> Arguments | Denied:
         """See the protocol."""
-        match self._decide(tool, arguments, context.message.sender.role):
-            case "auto":
-                return arguments
-            case "deny":
-                await self._note(tool, context, "denied")
-                return Denied(reason=FORBIDDEN)
-            case "confirm":
-                reason = await self._confirm(tool, _written(arguments), context)
-                return arguments if reason is None else Denied(reason=reason)
+        doubts = self._doubts(tool, arguments, context)
+        mode = self._decide(tool, arguments, context.message.sender.role)
+        if mode == "deny" or any(doubt.mode == "deny" for doubt in doubts):
+            await self._note(tool, context, "denied", doubts)
+            told = [FORBIDDEN] if mode == "deny" else [d.told for d in doubts if d.mode == "deny"]
+            return Denied(reason="; ".join(told))
+        if mode == "auto" and not doubts:
+            return arguments
+        reason = await self._confirm(tool, _written(arguments), context, doubts)
+        return arguments if reason is None else Denied(reason=reason)
+
+    def _doubts(self, tool: Tool, arguments: Arguments, context: ToolContext) -> list[Doubt]:
+        found = (suspicion.doubt(tool, arguments, context) for suspicion in self._suspicions)
+        return [doubt for doubt in found if doubt is not None and doubt.mode != "auto"]
 
     def _decide(self, tool: Tool, arguments: Arguments, role: Role) -> Mode:
         """Always in this order, over all rules that hold: deny, allow, mode."""
@@ -134,21 +169,24 @@ class Approvals:
         modes = [rule.mode for rule in sorted(rules, key=_exactness) if rule.mode is not None]
         return modes[-1] if modes else DEFAULT_MODES[tool.risk]
 
-    async def _confirm(self, tool: Tool, written: str, context: ToolContext) -> str | None:
+    async def _confirm(
+        self, tool: Tool, written: str, context: ToolContext, doubts: Sequence[Doubt] = ()
+    ) -> str | None:
         """Ask; gives why the call is not made, `None` where it is permitted."""
         key = _key(tool, written, context)
-        if await self._permissions.get(key) is not None:
-            await self._note(tool, context, STATUS[ALWAYS])
+        may_last = all(doubt.may_last for doubt in doubts)
+        if may_last and await self._permissions.get(key) is not None:
+            await self._note(tool, context, STATUS[ALWAYS], doubts)
             return None
         shown = visible(self._redact(written)) if len(written) <= MAX_SHOWN else written
         if len(shown) > MAX_SHOWN:
-            await self._note(tool, context, "too long to be shown")
+            await self._note(tool, context, "too long to be shown", doubts)
             return TOO_LONG.format(count=len(shown))
         answer = await self._questions.ask(
             context,
-            self._question(tool, shown, context),
-            options=(ONCE, ALWAYS, DENY),
-            words=WORDS,
+            self._question(tool, shown, context, doubts),
+            options=(ONCE, ALWAYS, DENY) if may_last else (ONCE, DENY),
+            words=WORDS if may_last else (WORDS[0], WORDS[-1]),
             seconds=self._seconds,
             answerers=self._may_approve,
             address=self._chat,
@@ -156,18 +194,21 @@ class Approvals:
         )
         if answer == ALWAYS:
             await self._permissions.put(key, context.person)
-        await self._note(tool, context, STATUS.get(answer, "denied"))
+        await self._note(tool, context, STATUS.get(answer, "denied"), doubts)
         if answer in (ONCE, ALWAYS):
             return None
         return NOBODY_SAID.format(seconds=self._seconds) if answer is None else NOT_PERMITTED
 
-    def _question(self, tool: Tool, shown: str, context: ToolContext) -> str:
-        who = _one_line(context.message.sender.name or context.message.sender.id)
-        where = "" if self._chat is None else f" in `{_one_line(context.session)}`"
+    def _question(self, tool: Tool, shown: str, context: ToolContext, doubts: Sequence[Doubt]) -> str:
+        who = one_line(context.message.sender.name or context.message.sender.id)
+        where = "" if self._chat is None else f" in `{one_line(context.session)}`"
         fence = "`" * max(3, _longest_ticks(shown) + 1)
-        return f"**May I run `{tool.name}`** for {who}{where}?\n{fence}json\n{shown}\n{fence}"
+        why = "".join(f"\n{doubt.told}" for doubt in doubts)
+        return f"**May I run `{tool.name}`** for {who}{where}?{why}\n{fence}json\n{shown}\n{fence}"
 
-    async def _note(self, tool: Tool, context: ToolContext, status: str) -> None:
+    async def _note(
+        self, tool: Tool, context: ToolContext, status: str, doubts: Sequence[Doubt] = ()
+    ) -> None:
         await self._audit.record(
             AuditEvent(
                 severity="info" if status.startswith("allow") else "warning",
@@ -177,6 +218,7 @@ class Approvals:
                 status=status,
                 session=context.session,
                 run=context.message.run,
+                context=tuple(("doubt", self._redact(doubt.told)[:MAX_NOTED]) for doubt in doubts),
             )
         )
 
@@ -212,10 +254,10 @@ def visible(written: str) -> str:
     return "".join(sign if sign.isprintable() else json.dumps(sign)[1:-1] for sign in written)
 
 
-def _one_line(name: str) -> str:
+def one_line(name: str, most: int = MAX_NAME) -> str:
     """A name that can't pass for a part of the question."""
     seen = "".join(sign if sign.isprintable() else " " for sign in name)
-    return " ".join(seen.replace("`", "'").split())[:MAX_NAME]
+    return " ".join(seen.replace("`", "'").split())[:most]
 
 
 def _longest_ticks(text: str) -> int:

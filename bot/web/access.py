@@ -4,13 +4,18 @@ import hmac
 import time
 from collections import OrderedDict
 from collections.abc import Callable
+from ipaddress import IPv6Address, IPv6Network, ip_address
 from typing import Final
+
+from bot.agent.audit import Audit, AuditEvent, Severity
 
 COOKIE: Final = "switchboard_session"
 MAX_AGE: Final = 30 * 24 * 3600  # seconds that a login holds
 FREE_TRIES: Final = 3  # wrong tokens without a delay
 MAX_DELAY: Final = 60.0  # seconds
 MAX_CLIENTS: Final = 1000  # addresses that are remembered
+FORGET_SECONDS: Final = 3_600.0  # without a wrong token, after which nothing is held against an address
+NOTED_EVERY: Final = 20  # wrong tokens of one address between two entries in the audit log
 
 
 class Access:
@@ -43,25 +48,66 @@ class Access:
 
 
 class Throttle:
-    """Slows down a client that keeps sending wrong tokens: 1 s, 2 s, 4 s … after the first few."""
+    """Slows down a client that keeps sending wrong tokens: 1 s, 2 s, 4 s … after the first few.
 
-    def __init__(self, *, clock: Callable[[], float] = time.monotonic) -> None:
+    Args:
+        audit: Gets told who came in by the login page, and who keeps guessing; not of each try, or who
+            guesses would fill it.
+    """
+
+    def __init__(self, *, clock: Callable[[], float] = time.monotonic, audit: Audit | None = None) -> None:
         self._clock = clock
+        self._audit = audit
         self._failures: OrderedDict[str, tuple[int, float]] = OrderedDict()
 
     def wait(self, client: str) -> float:
         """Seconds until this client may try again; 0 where it may now."""
-        _, until = self._failures.get(client, (0, 0.0))
+        _, until = self._failures.get(_group(client), (0, 0.0))
         return max(0.0, until - self._clock())
 
-    def fail(self, client: str) -> None:
+    async def fail(self, client: str) -> None:
         """Note a wrong token."""
-        count = self._failures.pop(client, (0, 0.0))[0] + 1
+        group, now = _group(client), self._clock()
+        count, until = self._failures.pop(group, (0, now))
+        count = 1 if now - until > FORGET_SECONDS else count + 1
         delay = 0.0 if count < FREE_TRIES else min(2.0 ** min(count - FREE_TRIES, 10), MAX_DELAY)
-        self._failures[client] = (count, self._clock() + delay)
+        self._failures[group] = (count, now + delay)
         if len(self._failures) > MAX_CLIENTS:
             self._failures.popitem(last=False)
+        if count == FREE_TRIES or count % NOTED_EVERY == 0:
+            await self._note(client, "wrong tokens", "warning", (("count", count),))
 
-    def succeed(self, client: str) -> None:
-        """Forget what was wrong before."""
-        self._failures.pop(client, None)
+    async def succeed(self, client: str, *, is_login: bool = False) -> None:
+        """Forget what was wrong before.
+
+        Args:
+            is_login: Somebody came in by the login page, and stays for as long as the cookie holds.
+        """
+        self._failures.pop(_group(client), None)
+        if is_login:
+            await self._note(client, "let in", "info", ())
+
+    async def _note(
+        self, client: str, status: str, severity: Severity, context: tuple[tuple[str, int], ...]
+    ) -> None:
+        if self._audit is not None:
+            event = AuditEvent(
+                severity=severity, actor="web", action="login", target=client, status=status, context=context
+            )
+            await self._audit.record(event)
+
+
+def _group(client: str) -> str:
+    """Whom a wrong token is held against: of IPv6 the network that one customer gets, or a guesser would
+    have 2**64 addresses to try from.
+    """
+    try:
+        address = ip_address(client)
+    except ValueError:
+        return client
+    match address:
+        case IPv6Address(ipv4_mapped=None):
+            return str(IPv6Network((int(address), 64), strict=False))
+        case IPv6Address(ipv4_mapped=inner):
+            return str(inner)
+    return client

@@ -27,14 +27,15 @@ def login_routes(access: Access, throttle: Throttle) -> list[Route]:
 
     async def log_in(request: Request) -> Response:
         client = client_name(request)
+        token = await _read_token(request)  # before the look at the clock, or many tries at once pass it
         wait = ceil(throttle.wait(client))
         if wait > 0:
             note = f"Too many wrong tokens. Try again in {wait} s."
             return _page(note, status=429, headers={"Retry-After": str(wait)})
-        if not access.is_token(await _read_token(request)):
-            throttle.fail(client)
+        if not access.is_token(token):
+            await throttle.fail(client)
             return _page("That is not the token.", status=403)
-        throttle.succeed(client)
+        await throttle.succeed(client, is_login=True)
         return _welcome(access, is_secure=request.url.scheme == "https")
 
     return [

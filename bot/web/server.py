@@ -16,6 +16,7 @@ from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 from starlette.routing import BaseRoute, Route
 
+from bot.agent.audit import Audit
 from bot.errors import ConfigError
 from bot.settings import WebSettings
 from bot.web.access import Access, Throttle
@@ -32,16 +33,22 @@ MAX_FRAME: Final = 2 * 1024 * 1024  # bytes of one WebSocket message: the longes
 
 
 def build_app(
-    settings: WebSettings, routes: Sequence[BaseRoute], readiness: Readiness, *, port: int
+    settings: WebSettings,
+    routes: Sequence[BaseRoute],
+    readiness: Readiness,
+    *,
+    port: int,
+    audit: Audit | None = None,
 ) -> Starlette:
     """Put the routes behind the guard.
 
     Args:
         port: The actual one, which the `Host` header must name.
+        audit: Gets told of logins, and of who guesses.
     """
     token = settings.token.get_secret_value() if settings.token else None
     access = Access(token) if token else None
-    throttle = Throttle()
+    throttle = Throttle(audit=audit)
     inner: list[BaseRoute] = [Route("/", _go_to_chat), *health_routes(readiness), *routes]
     if access is not None:
         inner += login_routes(access, throttle)
@@ -62,7 +69,15 @@ class WebServer:
         ConfigError: The port is in use or may not be used.
     """
 
-    def __init__(self, settings: WebSettings, routes: Sequence[BaseRoute], readiness: Readiness) -> None:
+    def __init__(
+        self,
+        settings: WebSettings,
+        routes: Sequence[BaseRoute],
+        readiness: Readiness,
+        *,
+        audit: Audit | None = None,
+    ) -> None:
+        self._audit = audit
         self._settings = settings
         self._routes = routes
         self._readiness = readiness
@@ -84,7 +99,7 @@ class WebServer:
     async def __aenter__(self) -> Self:
         listener = _listen(self._settings.host, self._settings.port)
         self._port = listener.getsockname()[1]
-        app = build_app(self._settings, self._routes, self._readiness, port=self._port)
+        app = build_app(self._settings, self._routes, self._readiness, port=self._port, audit=self._audit)
         self._server = _Server(_configure(app))
         self._task = asyncio.create_task(self._server.serve([listener]), name="web server")
         await self._server.listening.wait()

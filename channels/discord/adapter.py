@@ -5,7 +5,7 @@ import logging
 from collections.abc import Iterator, Sequence
 from datetime import datetime
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 import discord
 from discord.http import Route
@@ -22,6 +22,7 @@ from channels.discord.errors import discord_errors
 from channels.discord.files import MAX_UPLOAD, download, open_file
 from channels.discord.gateway import Gateway
 from channels.discord.hearing import Hearing
+from channels.discord.hook import Hook, Seal
 from channels.discord.interactions import Interactions
 from channels.discord.parse import channel_id
 from channels.discord.positions import Positions
@@ -60,7 +61,6 @@ class DiscordAdapter:
     """
 
     name: Final = "discord"
-    routes: Sequence[BaseRoute] = ()
 
     def __init__(
         self, setup: Setup[DiscordSettings], *, patience: float = 60.0, silence: float = 60.0
@@ -79,6 +79,10 @@ class DiscordAdapter:
         self._answers = Answers(self._rest)
         self._positions = Positions(setup.state, setup.account)
         self._reactions = Reactions(self._rest, usual=settings.ack_reaction)
+        self.routes: Sequence[BaseRoute] = ()
+        if settings.public_key is not None:
+            hook = Hook(self.account, Seal(settings.public_key), take=self._take_posted)
+            self.routes = (hook.route,)
         buttons = Buttons(setup.state)
         self._interactions = Interactions(
             setup.intake, self._commands, answers=self._answers, buttons=buttons
@@ -226,6 +230,12 @@ class DiscordAdapter:
                 self._note(False, None)
             case _ if event in HEARD:
                 hearing.hear(gateway, args[0])
+
+    def _take_posted(self, interaction: Any) -> None:  # `Any`: JSON, as the SDK has it
+        """Take an interaction that came by the hook as if the gateway had told it, which knows the chats."""
+        if self._gateway is None or not self._liveness.is_connected:
+            raise ChannelError("discord: not connected yet")
+        self._gateway.tell(interaction)
 
     async def _introduce(self, gateway: Gateway) -> None:
         """Tell Discord our commands, and what we do."""

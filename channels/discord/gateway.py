@@ -77,6 +77,10 @@ class Gateway(discord.Client):
         except Exception:
             log.exception("event not understood", extra={"channel": "discord", "event": event})
 
+    def tell(self, interaction: Any) -> None:  # `Any`: JSON, as the SDK has it
+        """Take an interaction that came another way than by the socket."""
+        self._connection.parse_interaction_create(interaction)
+
     async def before_identify_hook(self, shard_id: int | None, *, initial: bool = False) -> None:
         """Wait before a new session takes the place of a lost one, as Discord asks for."""
         if not initial:

@@ -5,6 +5,9 @@ import base64
 import hashlib
 import hmac
 import logging
+import re
+import time
+from collections import OrderedDict
 from collections.abc import Awaitable, Callable
 from typing import Final
 
@@ -19,7 +22,14 @@ from channels.feishu.wire import Wire
 log = logging.getLogger(__name__)
 
 MAX_BODY: Final = 2**20
+SIGNATURE: Final = "x-lark-signature"
+STAMP: Final = re.compile(r"[0-9]{1,12}")
 ANSWER_SECONDS: Final = 2.7  # Feishu waits 3
+# What was not confirmed comes again for up to 7 h 5 min, and nothing says that it is then signed anew.
+# Source: open.feishu.cn, "Event overview": again after 15 s, 5 min, 1 h and 6 h.
+REPLAY_SECONDS: Final = 8 * 3_600
+CLOCK_SECONDS: Final = 300  # that Feishu's clock may be ahead of ours
+MAX_TAKEN: Final = 10_000  # signatures that are remembered
 
 
 class Hook(Wire, frozen=True, kw_only=True):
@@ -46,17 +56,22 @@ class Gate:
     Args:
         token: What Feishu puts into every request.
         encrypt_key: Where there is one, everything comes encrypted, and all but challenges signed.
+        clock: Seconds since 1970.
     """
 
-    def __init__(self, *, token: str, encrypt_key: str | None) -> None:
+    def __init__(
+        self, *, token: str, encrypt_key: str | None, clock: Callable[[], float] = time.time
+    ) -> None:
         self._token = token
         self._encrypt_key = encrypt_key
+        self._clock = clock
+        self._taken: OrderedDict[str, None] = OrderedDict()
 
     def open(self, body: bytes, headers: dict[str, str]) -> tuple[bytes, Hook]:
         """Give what a request says, decrypted.
 
         Raises:
-            NotTheirs: It is not signed, not encrypted or not marked as it should be.
+            NotTheirs: It is not signed, not encrypted or not marked as it should be, or was signed long ago.
         """
         try:
             plain = self._decrypted(body)
@@ -89,11 +104,27 @@ class Gate:
             raise NotTheirs("it is encrypted with another key")
         return padded[:-length]
 
+    def was_taken(self, headers: dict[str, str]) -> bool:
+        """Whether this very request was taken before: somebody has kept it, and sends it again."""
+        return headers.get(SIGNATURE, "") in self._taken
+
+    def note_taken(self, headers: dict[str, str]) -> None:
+        """Remember a request that was taken; one that was not may come again."""
+        if self._encrypt_key is None:
+            return
+        self._taken[headers.get(SIGNATURE, "")] = None
+        if len(self._taken) > MAX_TAKEN:
+            self._taken.popitem(last=False)
+
     def _check_signature(self, body: bytes, headers: dict[str, str], key: str) -> None:
-        stamp = headers.get("x-lark-request-timestamp", "") + headers.get("x-lark-request-nonce", "") + key
-        expected = hashlib.sha256(stamp.encode() + body).hexdigest()
-        if not hmac.compare_digest(expected.encode(), headers.get("x-lark-signature", "").encode()):
+        stamp = headers.get("x-lark-request-timestamp", "")
+        begin = stamp + headers.get("x-lark-request-nonce", "") + key
+        expected = hashlib.sha256(begin.encode() + body).hexdigest()
+        if not hmac.compare_digest(expected.encode(), headers.get(SIGNATURE, "").encode()):
             raise NotTheirs("its signature is wrong")
+        age = self._clock() - int(stamp) if STAMP.fullmatch(stamp) else REPLAY_SECONDS
+        if not -CLOCK_SECONDS <= age < REPLAY_SECONDS:
+            raise NotTheirs("it was signed long ago")
 
     def _check_token(self, token: str) -> None:
         if not hmac.compare_digest(self._token.encode(), token.encode()):
@@ -123,9 +154,14 @@ class Webhook:
             return JSONResponse({"msg": "not let in"}, 401)
         if hook.type == "url_verification":
             return JSONResponse({"challenge": hook.challenge})
+        headers = dict(request.headers)
+        if self._gate.was_taken(headers):
+            return JSONResponse({})
         try:
             async with asyncio.timeout(ANSWER_SECONDS):
-                return JSONResponse(await self._hear(plain) or {})
+                answer = await self._hear(plain)
+            self._gate.note_taken(headers)
+            return JSONResponse(answer or {})
         except (StoreError, TimeoutError) as error:
             log.error("event not taken", extra={"cause": str(error)})
         except Exception:

@@ -54,7 +54,7 @@ class Hook:
     def _is_signed(self, body: bytes, request: Request) -> bool:
         try:
             return bool(self._verifier.is_valid_request(body, dict(request.headers)))
-        except (ValueError, TypeError):  # a time stamp that is no number, a body that is no text
+        except (ValueError, TypeError, OverflowError):  # a time stamp that is no time, a body that is no text
             return False
 
 

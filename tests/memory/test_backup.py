@@ -216,3 +216,33 @@ def test_a_damaged_archive_is_restored_whole_or_not_at_all(
         assert contents(home) == before
     else:
         assert asyncio.run(texts(home)) == ["backed up"]
+
+
+async def test_the_key_of_the_secrets_neither_leaves_nor_gives_way(filled: Path, tmp_path: Path) -> None:
+    (filled / "secret.key").write_text("ours")
+    target = tmp_path / "backup.tar.gz"
+    back_up(filled, target)
+    database = (filled / DATABASE).read_bytes()
+    foreign = write_archive(tmp_path / "a", switchboard__db=database, secret__key=b"theirs")
+
+    restore(filled, target)
+    kept = (filled / "secret.key").read_text()
+    restore(filled, foreign)
+
+    assert members(target).isdisjoint({"secret.key"})
+    assert (kept, (filled / "secret.key").read_text()) == ("ours", "ours")
+
+
+async def test_what_is_restored_is_for_its_owner_alone(filled: Path, tmp_path: Path) -> None:
+    (filled / "workspace").chmod(0o777)
+    (filled / "workspace" / "AGENTS.md").chmod(0o644)
+    (filled / "workspace" / "run.sh").write_text("#!/bin/sh")
+    (filled / "workspace" / "run.sh").chmod(0o755)
+    target, elsewhere = tmp_path / "backup.tar.gz", tmp_path / "elsewhere"
+    back_up(filled, target)
+
+    restore(elsewhere, target)
+
+    modes = {path.name: path.stat().st_mode & 0o777 for path in elsewhere.rglob("*")}
+    assert {mode & 0o077 for mode in modes.values()} == {0}
+    assert modes["run.sh"] == 0o700

@@ -102,3 +102,17 @@ def test_looking_disturbs_nobody_who_takes_the_directory(home: Path) -> None:
         with Home(home):
             assert read_holder(home) is not None
         assert read_holder(home) is None
+
+
+@pytest.mark.parametrize("mask", [0o022, 0o000, 0o177])
+def test_new_files_of_the_process_are_for_its_user_alone(home: Path, mask: int) -> None:
+    before = os.umask(mask)
+    try:
+        with Home(home):
+            (home / "inside").write_text("x")
+            (home / "folder").mkdir()
+    finally:
+        os.umask(before)
+
+    modes = [(home / name).stat().st_mode & 0o777 for name in ("inside", "folder")]
+    assert modes == [0o600 & ~mask, 0o700 & ~mask]

@@ -187,6 +187,7 @@ async def test_every_hop_is_looked_up_and_checked_anew() -> None:
         "http://user:pass@127.0.0.1:{port}/",
         "http://127.0.0.1:22/",
         "http://[",
+        "http://[]@",
         "javascript:alert(1)",
     ],
 )

@@ -1,9 +1,11 @@
 """The web server over loopback: who is let in, and what it says of itself."""
 
 import asyncio
+import re
 import socket
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Iterable, Mapping
 from http.client import HTTPConnection
+from pathlib import Path
 from typing import NamedTuple
 from urllib.parse import urlencode
 
@@ -11,12 +13,20 @@ import pytest
 from pydantic import SecretStr
 from starlette.requests import Request
 from starlette.responses import PlainTextResponse, Response
-from starlette.routing import Route
+from starlette.routing import Route, WebSocketRoute
+from starlette.websockets import WebSocket
+from websockets.asyncio.client import connect
+from websockets.exceptions import InvalidStatus
+from websockets.typing import Origin
 
 from bot.errors import ConfigError
 from bot.settings import WebSettings
+from bot.web.guard import MAX_BODY
 from bot.web.health import Readiness
 from bot.web.server import WebServer
+
+ROOT = Path(__file__).parent.parent.parent
+PAGES = sorted([*(ROOT / "bot").rglob("*.html"), *(ROOT / "channels").rglob("*.html")])
 
 
 class Answer(NamedTuple):
@@ -33,11 +43,26 @@ async def hook(request: Request) -> Response:
     return PlainTextResponse(f"hook {(await request.body()).decode()}")
 
 
-ROUTES = [Route("/chat", page), Route("/hooks/{rest:path}", hook, methods=["POST"])]
+async def change(request: Request) -> Response:
+    return PlainTextResponse(f"{len(await request.body())} bytes")
+
+
+ROUTES = [
+    Route("/chat", page),
+    Route("/api/change", change, methods=["POST"]),
+    Route("/hooks/{rest:path}", hook, methods=["POST"]),
+]
+CROSS = {"Sec_Fetch_Site": "cross-site"}
+LINK = CROSS | {"Sec_Fetch_Mode": "navigate", "Sec_Fetch_Dest": "document"}
 
 
 async def call(
-    server: WebServer, path: str, *, method: str = "GET", body: str | None = None, **headers: str
+    server: WebServer,
+    path: str,
+    *,
+    method: str = "GET",
+    body: str | Iterable[bytes] | None = None,
+    **headers: str,
 ) -> Answer:
     """Make a request; `Host` can be any."""
 
@@ -229,3 +254,119 @@ async def test_hooks_too_are_reached_under_our_own_names_only(guarded: WebServer
     from_a_page = await call(guarded, "/hooks/other/default", method="POST", Origin="https://evil.example")
 
     assert (under_another.status, from_a_page.status) == (403, 403)
+
+
+async def test_without_a_token_only_this_machine_sees_the_page() -> None:
+    settings = WebSettings(port=0, allowed_hosts=("bot.example.org",))
+    async with WebServer(settings, ROUTES, Readiness(None)) as server:
+        by_proxy = await call(server, "/chat", Host="bot.example.org")
+        renamed = await call(server, "/chat", X_Forwarded_For="203.0.113.7")
+        health = await call(server, "/healthz", Host="bot.example.org")
+        platform = await call(server, "/hooks/x", method="POST", body="event", Host="bot.example.org")
+        owner = await call(server, "/chat")
+
+    assert [one.status for one in (by_proxy, renamed)] == [403, 403]
+    assert "BOT_WEB__TOKEN" in by_proxy.text
+    assert [one.status for one in (health, platform, owner)] == [200, 200, 200]
+
+
+async def test_with_a_token_the_page_is_reached_through_a_proxy() -> None:
+    settings = WebSettings(port=0, allowed_hosts=("bot.example.org",), token=SecretStr("open sesame"))
+    async with WebServer(settings, ROUTES, Readiness(None)) as server:
+        proxy = {"Host": "bot.example.org", "X_Forwarded_For": "203.0.113.7", "X_Forwarded_Proto": "https"}
+        asked = await call(server, "/chat", **proxy, Accept="text/html")
+        form = urlencode({"token": "open sesame"})
+        let_in = await call(server, "/login", method="POST", body=form, **proxy)
+
+    assert (asked.status, let_in.status) == (303, 303)
+    assert "; secure" in let_in.headers["set-cookie"].lower()
+
+
+async def test_one_who_guesses_behind_a_proxy_does_not_lock_the_others_out() -> None:
+    settings = WebSettings(port=0, allowed_hosts=("bot.example.org",), token=SecretStr("open sesame"))
+    async with WebServer(settings, ROUTES, Readiness(None)) as server:
+        host = {"Host": "bot.example.org"}
+        for _ in range(4):
+            await call(server, "/chat", **host, X_Forwarded_For="203.0.113.7", Authorization="Bearer guess")
+        right = {"Authorization": "Bearer open sesame"}
+        guesser = await call(server, "/chat", **host, X_Forwarded_For="203.0.113.7", **right)
+        other = await call(server, "/chat", **host, X_Forwarded_For="203.0.113.8", **right)
+
+    assert (guesser.status, other.status) == (429, 200)
+
+
+@pytest.mark.parametrize(
+    ("method", "path", "headers", "is_let_in"),
+    [
+        ("GET", "/chat", LINK, True),
+        ("GET", "/chat", CROSS | {"Sec_Fetch_Mode": "no-cors", "Sec_Fetch_Dest": "image"}, False),
+        ("GET", "/chat", LINK | {"Sec_Fetch_Dest": "iframe"}, False),
+        ("POST", "/api/change", LINK, False),
+        ("POST", "/api/change", {"Sec_Fetch_Site": "same-site"}, False),
+        ("POST", "/api/change", {"Sec_Fetch_Site": "same-origin"}, True),
+        ("POST", "/api/change", {"Origin": "http://localhost:1"}, False),
+        ("POST", "/api/change", {}, True),
+    ],
+)
+async def test_no_other_site_has_a_browser_ask_for_it(
+    server: WebServer, method: str, path: str, headers: dict[str, str], is_let_in: bool
+) -> None:
+    answer = await call(server, path, method=method, **headers)
+
+    assert answer.status == (200 if is_let_in else 403)
+
+
+async def test_a_cookie_alone_changes_nothing(guarded: WebServer) -> None:
+    cookie = (await log_in(guarded, "open sesame")).headers["set-cookie"].split(";")[0]
+
+    alone = await call(guarded, "/api/change", method="POST", Cookie=cookie)
+    from_page = await call(guarded, "/api/change", method="POST", Cookie=cookie, Origin=guarded.url)
+    program = await call(guarded, "/api/change", method="POST", Authorization="Bearer open sesame")
+
+    assert (alone.status, from_page.status, program.status) == (401, 200, 200)
+
+
+async def test_a_request_that_is_too_large_is_refused_with_or_without_its_length(server: WebServer) -> None:
+    piece, count = b"x" * 65_536, MAX_BODY // 65_536
+
+    fits = await call(server, "/api/change", method="POST", body=[piece] * count)
+    endless = await call(server, "/api/change", method="POST", body=[piece] * (count + 1))
+    told = await call(server, "/api/change", method="POST", Content_Length=str(MAX_BODY + 1))
+
+    assert (fits.status, fits.text) == (200, f"{MAX_BODY} bytes")
+    assert (endless.status, told.status) == (413, 413)
+
+
+async def test_many_guesses_at_once_are_as_slow_as_one_after_another(guarded: WebServer) -> None:
+    answers = await asyncio.gather(*(log_in(guarded, f"guess {number}") for number in range(20)))
+
+    assert [answer.status for answer in answers].count(403) <= 4
+
+
+async def test_sockets_are_opened_under_our_names_and_by_our_pages_only() -> None:
+    async def talk(socket: WebSocket) -> None:
+        await socket.accept()
+        await socket.close()
+
+    async with WebServer(WebSettings(port=0), [WebSocketRoute("/ws", talk)], Readiness(None)) as server:
+        url = f"ws://127.0.0.1:{server.port}/ws"
+        async with connect(url, origin=Origin(server.url)), connect(url):
+            pass
+        evil = f"ws://evil.example:{server.port}/ws"
+        refused = [
+            connect(evil, host="127.0.0.1", port=server.port),
+            connect(url, origin=Origin("https://evil.example")),
+            connect(url, origin=Origin("null")),
+        ]
+        for connecting in refused:
+            with pytest.raises(InvalidStatus, match="403"):
+                await connecting
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_pages_carry_no_script_or_style_of_their_own(page: Path) -> None:
+    """The content policy would not run them; a page that needs one is a page whose policy gets loosened."""
+    text = page.read_text("utf-8")
+
+    assert not re.search(r"<style|\sstyle=|\son[a-z]+\s*=|javascript:", text, re.IGNORECASE)
+    assert all("src=" in tag for tag in re.findall(r"<script[^>]*>", text, re.IGNORECASE))

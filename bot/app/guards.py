@@ -1,0 +1,57 @@
+"""The Guardian of a bot: what grades messages, commands and answers, each at its place."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from bot.agent.audit import Audit
+from bot.commands.release import Blocked
+from bot.messages import InboundMessage
+from bot.settings import Settings
+from memory.blocked import BlockedMessages
+from security.guardian import AnswerGuard, CommandGuard, Guardian, MessageGuard, SendGuard, open_judge
+from security.injection import load_scanner
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Guards:
+    """The Guardian, and what asks it.
+
+    Attributes:
+        guardian: To be warmed up, and closed at the end.
+    """
+
+    guardian: Guardian
+    messages: MessageGuard
+    commands: CommandGuard
+    sends: SendGuard
+    answers: AnswerGuard
+
+
+def guards_of(
+    settings: Settings,
+    shelf: BlockedMessages,
+    *,
+    audit: Audit,
+    is_admin: Callable[[InboundMessage], bool],
+    on_blocked: Callable[[Blocked], None],
+) -> Guards:
+    """Put them together; nothing is loaded before it is needed."""
+    guardian = Guardian(
+        settings.guardian,
+        lambda: load_scanner(settings.injection),
+        open_judge(settings.guardian, settings.openai),
+    )
+    return Guards(
+        guardian=guardian,
+        messages=MessageGuard(
+            guardian,
+            shelf,
+            audit=audit,
+            is_admin=is_admin,
+            is_silent=settings.guardian.silent,
+            on_blocked=on_blocked,
+        ),
+        commands=CommandGuard(guardian, audit),
+        sends=SendGuard(guardian, audit),
+        answers=AnswerGuard(guardian, audit),
+    )
