@@ -6,10 +6,12 @@ from bot.app.process import (
     calm_collector,
     find_channels,
     find_sandbox_fault,
+    let_in,
     open_audit,
     open_scanner,
     open_store,
     talk,
+    waiting,
 )
 from memory.backup import back_up
 from memory.backup import restore as restore_backup
@@ -24,6 +26,7 @@ __all__ = [
     "calm_collector",
     "find_channels",
     "find_sandbox_fault",
+    "let_in",
     "open_audit",
     "open_scanner",
     "open_store",
@@ -31,4 +34,5 @@ __all__ = [
     "redactor_of",
     "restore_backup",
     "talk",
+    "waiting",
 ]

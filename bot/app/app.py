@@ -13,7 +13,6 @@ from typing import Literal, Self
 from starlette.routing import BaseRoute
 
 from bot.agent.constraints import Directories
-from bot.agent.control import is_admin, is_operator
 from bot.agent.loop import AgentLoop, RunningTurn
 from bot.agent.notebook import Notebook
 from bot.agent.seams import Seams
@@ -21,8 +20,9 @@ from bot.agent.turn import Turn
 from bot.agent.watchdog import LagGuard
 from bot.alarm import Alarm
 from bot.app.agency import Agency, Around
+from bot.app.doors import Doors, outside_of
 from bot.app.parts import (
-    audit_rotation,
+    audit_log,
     loop_settings,
     media_of,
     prompt_builder,
@@ -42,7 +42,7 @@ from bot.commands.engine import ChannelState
 from bot.commands.registry import Commands
 from bot.hooks.points import AfterToolCall, GatewayStart, GatewayStop, SessionEnd
 from bot.hooks.registry import Hooks
-from bot.messages import Address, Frozen, InboundMessage, RunId, SessionKey, SessionSwitched
+from bot.messages import Address, Frozen, RunId, SessionKey, SessionSwitched
 from bot.models.catalogue import ModelCatalogue
 from bot.models.providers import ModelSetup
 from bot.plugins import load_plugins
@@ -63,8 +63,7 @@ from channels.web import routes
 from memory.home import Home
 from memory.journal import JournalEntry
 from memory.store import Store
-from security.access import Access
-from security.audit import AuditLog, note_result
+from security.audit import note_result
 
 log = logging.getLogger(__name__)
 
@@ -152,14 +151,7 @@ class App:
         sys.setswitchinterval(SWITCH_SECONDS)
         home = self._stack.enter_context(Home(settings.data_dir))
         self.store = await enter(Store(settings.data_dir, synchronous=settings.store.synchronous))
-        self.audit = AuditLog(
-            settings.data_dir / "audit",
-            self.store.audit_pointer,
-            redact=redactor_of(settings, settings.redaction.audit).redact,
-            rotation=audit_rotation(settings.audit),
-            on_failure=self._audit_failed,
-            is_synced=settings.store.synchronous == "FULL",
-        )
+        self.audit = audit_log(settings, self.store, on_failure=self._audit_failed)
         await self.audit.open()
         self._stack.push_async_callback(self.audit.aclose)
         if settings.audit.strict:
@@ -196,8 +188,9 @@ class App:
         """What answers, and the commands that steer it."""
         settings, enter = self._settings, self._stack.enter_async_context
         self._bot = self._running_bot()
+        self.doors = self._make_doors()
         self._notebook = Notebook(
-            self.store.chats, self.store.state("bot", "admins"), is_admin=self._is_admin
+            self.store.chats, self.store.state("bot", "admins"), is_admin=self.doors.is_admin
         )
         self._alarm = await enter(Alarm(self.bus, self.store.outbox, admin_chats=self._notebook.admin_chats))
         directories = Directories()
@@ -210,7 +203,7 @@ class App:
             hooks=self.hooks,
             audit=self.audit,
             redact=redactor_of(settings, settings.redaction.outbound).redact,
-            is_operator=self._is_operator,
+            is_operator=self.doors.is_operator,
             directories=directories,
         )
         self._agency = await enter(Agency(settings, around))
@@ -262,7 +255,6 @@ class App:
 
     async def _commands(self, router: Router | OneBackend) -> Commands:
         store, bot = self.store, self._bot
-        self._access = Access(store.rules, is_admin=self._is_admin, audit=self.audit)
         ports = Ports(
             engine=bot,
             operations=bot,
@@ -275,14 +267,19 @@ class App:
             prompts=self._prompts,
             backends=router,
             offers=self._agency.offers,
-            access=self._access,
+            access=self.doors.access,
             conversing=store.rules,
             rules=self._rules,
             changed=store.changed_settings,
             chats=store.chats,
             history=self._settings.context_top_k,
         )
-        every = [*builtin_commands(ports), *self._agency.commands(), *self._own_commands]
+        every = [
+            *builtin_commands(ports),
+            *self.doors.slash_commands(),
+            *self._agency.commands(),
+            *self._own_commands,
+        ]
         taken = {word for command in every for word in _names(command)}
         self._plugins = await load_plugins(
             self._settings.plugins, self._settings.data_dir, taken_commands=taken
@@ -291,13 +288,18 @@ class App:
             every += plugin.parts.commands
             for hook in plugin.parts.hooks:
                 self.hooks.add(hook)
-        return Commands(every, admins=lambda: bot.admins, audit=self.audit)
+        self.doors.commands = made = Commands(every, admins=lambda: self.doors.steering, audit=self.audit)
+        return made
 
-    def _is_operator(self, message: InboundMessage) -> bool:
-        return is_operator(message, self._bot.admins)
-
-    def _is_admin(self, message: InboundMessage) -> bool:
-        return is_admin(message, self._bot.admins)
+    def _make_doors(self) -> Doors:
+        outside = outside_of(
+            self._bot,
+            self.bus,
+            admin_chats=lambda: self._notebook.admin_chats(),
+            speaker=lambda: self.loop.speaker,
+        )
+        access = self._settings.access
+        return Doors.of(access, self.store, admins=self._bot.admins, audit=self.audit, outside=outside)
 
     def _hub(self, name: str) -> ChatHub:
         return ChatHub(
@@ -346,7 +348,9 @@ class App:
 
     def _agent_loop(self) -> AgentLoop:
         return AgentLoop(
-            loop_settings(self._settings, admins=self._bot.admins, live_channels=LIVE_CHANNELS),
+            loop_settings(
+                self._settings, admins=self.doors.steering, live_channels=LIVE_CHANNELS, people=self.doors
+            ),
             bus=self.bus,
             journal=self.store.journal,
             turn=self._turn,
@@ -362,7 +366,8 @@ class App:
         return self._agency.join(
             replace(
                 seams,
-                access=seams.access or self._access,
+                access=seams.access or self.doors.access,
+                rate_limit=seams.rate_limit or self.doors.rates,
                 commands=seams.commands or self.commands,
                 media=seams.media or media_of(self._settings, self.platforms),
             )
@@ -377,7 +382,7 @@ class App:
         self.bus.emit(SessionSwitched(session=session, chat=chat))
 
     def _routes(self) -> list[BaseRoute]:
-        return [*routes(self.hubs), *self.platforms.routes(), *operator_routes(self)]
+        return [*routes(self.hubs), *self.platforms.routes(), *operator_routes(self, self.doors)]
 
     # --- what the operator's routes and the command line ask
 
