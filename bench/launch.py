@@ -14,6 +14,13 @@ from tempfile import TemporaryDirectory
 from bench.machine import ROOM, ROOT
 
 READY = b"Chat with"
+OPEN = {
+    "BOT_ACCESS__MODE": "open",
+    "BOT_ACCESS__STRANGERS": "member",
+    "BOT_ACCESS__RATES__PERSON": "9999/second",
+    "BOT_ACCESS__RATES__CHAT": "9999/second",
+    "BOT_ACCESS__RATES__CHANNEL": "9999/second",
+}
 SECONDS = 30.0  # the most that a process may take to start, or to stop
 
 
@@ -59,7 +66,7 @@ def started_bot(home: Path, base_url: str, channels: Mapping[str, str] | None = 
         channels: Settings that switch on platforms; without them no chat SDK is loaded.
     """
     home.mkdir(parents=True)
-    settings = {"BOT_HOME": str(home), "BOT_OPENAI__BASE_URL": base_url, **(channels or {})}
+    settings = {"BOT_HOME": str(home), "BOT_OPENAI__BASE_URL": base_url, **OPEN, **(channels or {})}
     began = time.perf_counter()
     process = subprocess.Popen(
         (sys.executable, "-m", "bot", "run", "--port", "0"),

@@ -1,4 +1,4 @@
-"""The command line: `python -m bot [run | chat | simulate | doctor | journal | backup | restore | model]`."""
+"""The command line: `python -m bot [run | chat | pair | simulate | doctor | journal | backup | …]`."""
 
 import os
 import sys
@@ -108,6 +108,17 @@ def doctor(
 def plugins() -> None:
     """List the plugins, what they bring, and what is wrong with them."""
     _do("plugins:plugins")
+
+
+@app.command()
+def pair(
+    code: Annotated[str, typer.Argument(help="What somebody was told; `list` shows who waits.")] = "list",
+    role: Annotated[str | None, typer.Option(help="owner, admin, member or guest.")] = None,
+) -> None:
+    """Let somebody in who has written to the bot and was given a code; the first one is the owner."""
+    if code == "list":
+        _do("pairing:pair_list")
+    _do("pairing:pair", code, role)
 
 
 @app.command()

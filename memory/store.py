@@ -13,6 +13,7 @@ from memory.history import History
 from memory.journal import Journal
 from memory.ledger import ToolLedger
 from memory.outbox import Outbox
+from memory.pairings import Pairings
 from memory.recall import Recall
 from memory.rules import Rules
 from memory.schedules import Schedules
@@ -38,6 +39,7 @@ class Store:
         self.usage = Usage(self._database)
         self.rules = Rules(self._database)
         self.blocked = BlockedMessages(self._database)
+        self.pairings = Pairings(self._database)
         self.chats = Chats(self._database)
         self.summaries = Summaries(self._database)
         self.recall = Recall(self._database)

@@ -4,13 +4,15 @@ import asyncio
 import os
 import signal
 import sys
+import time
 from collections.abc import AsyncIterator
 from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
 
-from bot.messages import SessionKey
+from bot.commands.pairing import Request
+from bot.messages import Address, SessionKey
 from memory.store import Store
 from tests.chaos.driver import Child, spawn
 from tests.simulators.model import ModelServer
@@ -200,3 +202,44 @@ async def test_the_example_of_a_bot_of_ones_own_answers() -> None:
     out, _ = await process.communicate()
 
     assert out == b"Polly wants a cracker \n"
+
+
+async def keep_request(home: Path) -> str:
+    """Have somebody wait to be let in; gives their code."""
+    now = time.time()
+    request = Request(
+        code="ABCDEFGH",
+        kind="user",
+        subject="telegram:default:42",
+        name="Ann",
+        address=Address(channel="telegram", chat="42"),
+        asked_at=now,
+        told_at=now,
+        expires_at=now + 3_600,
+    )
+    async with Store(home) as store:
+        await store.pairings.put(request)
+    return "abcd-efgh"
+
+
+@pytest.mark.parametrize("is_running", [True, False])
+async def test_the_first_who_is_let_in_from_the_terminal_is_the_owner_with_the_bot_running_or_not(
+    shell: Shell, home: Path, is_running: bool
+) -> None:
+    child = await shell.start() if is_running else None
+    try:
+        code = await keep_request(home)
+        listed = await shell.run("pair", "list")
+        wrong = await shell.run("pair", "XXXX-XXXX")
+        done = await shell.run("pair", code)
+    finally:
+        if child is not None:
+            await child.kill()
+    async with Store(home) as store:
+        roles = dict(store.rules.of("role"))
+
+    assert "Ann, telegram:default:42" in listed.out
+    assert "ABCDEFGH" not in listed.out
+    assert (wrong.code, done.code) == (1, 0), done.err
+    assert "is owner from now on" in done.out
+    assert roles == {"telegram:default:42": "owner"}

@@ -1,7 +1,8 @@
-"""Commands that never wait for the lane: `/kill` and its other names."""
+"""Commands that never wait for the lane: `/kill` and its other names; and who may steer."""
 
 import re
 from collections.abc import Collection
+from typing import Protocol
 
 from bot.messages import Frozen, InboundMessage, Role, SessionKey
 
@@ -30,6 +31,28 @@ class Kill(Frozen, frozen=True, kw_only=True):
     session: SessionKey | None = None
 
 
+class People(Protocol):
+    """Knows whom messages come from; asked for each of them, so it has to be quick."""
+
+    def known_as(self, message: InboundMessage) -> InboundMessage:
+        """The message with the role that its sender has here, whatever the platform says."""
+
+    def may_speak(self, message: InboundMessage) -> bool:
+        """Whether the sender is answered here at all."""
+
+
+class Everybody:
+    """Takes people for what their platform says; all may speak."""
+
+    def known_as(self, message: InboundMessage) -> InboundMessage:
+        """See the protocol."""
+        return message
+
+    def may_speak(self, message: InboundMessage) -> bool:
+        """See the protocol."""
+        return True
+
+
 def parse_kill(text: str) -> Kill | None:
     """Read `/kill`, `!kill`, `/stop@bot`, `/kill all`, `/kill <session>`; anything else is `None`.
 
@@ -50,12 +73,18 @@ def parse_kill(text: str) -> Kill | None:
 
 def is_admin(message: InboundMessage, admins: Collection[str]) -> bool:
     """Whether the sender may steer what is not theirs."""
-    return (
-        message.sender.role in (Role.OWNER, Role.ADMIN)
-        or f"{message.address.channel}:{message.sender.id}" in admins
-    )
+    return message.sender.role in (Role.OWNER, Role.ADMIN) or _is_among(message, admins)
 
 
 def is_operator(message: InboundMessage, admins: Collection[str]) -> bool:
     """Whether the sender may steer the bot as a whole; an admin of one group on a platform may not."""
-    return message.sender.role is Role.OWNER or f"{message.address.channel}:{message.sender.id}" in admins
+    return message.sender.role is Role.OWNER or _is_among(message, admins)
+
+
+def _is_among(message: InboundMessage, admins: Collection[str]) -> bool:
+    """Whether they are named as `channel:id`, or known as a person on one account: (channel, account, id)."""
+    address, id_ = message.address, message.sender.id
+    if f"{address.channel}:{id_}" in admins:
+        return True
+    person: object = (address.channel, address.account, id_)
+    return person in admins

@@ -13,7 +13,7 @@ from msgspec.structs import replace
 from bot.agent.announcing import Announcer
 from bot.agent.audit import Audit
 from bot.agent.brake import Brake
-from bot.agent.control import parse_kill
+from bot.agent.control import Everybody, People, parse_kill
 from bot.agent.endings import Endings
 from bot.agent.lanes import Lane, Lanes
 from bot.agent.merging import merge
@@ -52,6 +52,7 @@ class LoopSettings:
     Attributes:
         debounce: By channel: seconds to wait for the rest of what somebody writes in bursts.
         group_context: By channel: how many messages not meant for the bot are kept of a group.
+        people: What they are, and who may speak.
     """
 
     name: str
@@ -64,6 +65,7 @@ class LoopSettings:
     history: int
     debounce: Mapping[str, float] = field(default_factory=dict)
     group_context: Mapping[str, int] = field(default_factory=dict)
+    people: People = field(default_factory=Everybody)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -98,6 +100,7 @@ class AgentLoop:
         questions: QuestionDesk | None = None,
     ) -> None:
         self._settings = settings
+        self._people = settings.people
         self.questions = questions or QuestionDesk()
         self._rules = WaitingRules(
             rules,
@@ -105,6 +108,7 @@ class AgentLoop:
             admins=settings.admins,
             debounce=settings.debounce,
             max_waiting=settings.max_waiting,
+            people=self._people,
         )
         self._chats = chats
         self._bus = bus
@@ -251,6 +255,7 @@ class AgentLoop:
             log.warning("message not accepted", extra={"cause": str(error)})
 
     async def _take_in(self, message: InboundMessage) -> Receipt:
+        message = self._people.known_as(message)
         match message.kind:
             case Kind.EDIT | Kind.DELETE:
                 return await self._amend(message)
@@ -260,7 +265,7 @@ class AgentLoop:
                 return Receipt.ACCEPTED if is_new else Receipt.DUPLICATE
             case Kind.MESSAGE:
                 receipt = await self._take_message(message)
-                is_talk = message.trigger not in BY_ITSELF
+                is_talk = message.trigger not in BY_ITSELF and self._people.may_speak(message)
                 if receipt is Receipt.ACCEPTED and is_talk and self._chats is not None:
                     await self._note_chat(self._chats, message)
                 return receipt
@@ -394,7 +399,8 @@ class AgentLoop:
 
     async def _work(self, pending: Pending, lane: Lane) -> None:
         """Do one turn, and end it exactly once; this is where the errors of a turn stop."""
-        run = Run(pending, self._bus)
+        message = self._people.known_as(pending.message)  # who they are may have changed while it waited
+        run = Run(replace(pending, message=message), self._bus)
         run.steering = self._rules.steering(run, lane, fetch=self._turn.fetch, passes=self._turn.passes)
         lane.start(run)
         with turn_context(run.session, run.id):

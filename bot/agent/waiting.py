@@ -2,7 +2,7 @@
 
 from collections.abc import Awaitable, Callable, Collection, Mapping
 
-from bot.agent.control import is_admin
+from bot.agent.control import Everybody, People, is_admin
 from bot.agent.lanes import Lane
 from bot.agent.queueing import MAX_CAP, QueueRules, RulesOf
 from bot.agent.run import Run
@@ -22,6 +22,7 @@ class WaitingRules:
         admins: A live set.
         debounce: By channel: seconds to wait for the rest of what somebody writes in bursts.
         max_waiting: In one session, whatever its rules say.
+        people: Who may speak at all.
     """
 
     def __init__(
@@ -32,12 +33,14 @@ class WaitingRules:
         admins: Collection[str],
         debounce: Mapping[str, float],
         max_waiting: int,
+        people: People | None = None,
     ) -> None:
         self._rules = rules
         self._is_command = is_command
         self._admins = admins
         self._debounce = debounce
         self._max_waiting = max_waiting
+        self._people = people or Everybody()
 
     def of(self, message: InboundMessage) -> QueueRules:
         """The rules that hold for a message."""
@@ -57,6 +60,8 @@ class WaitingRules:
     def may_steer(self, message: InboundMessage, running: InboundMessage) -> bool:
         """Whether a sender may do what a turn may do; commands and remarks to others steer nothing."""
         if message.kind is not Kind.MESSAGE or message.may_be_silent or self._is_command(message):
+            return False
+        if not self._people.may_speak(message):
             return False
         if message.sender.id == running.sender.id:
             return True

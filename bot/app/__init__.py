@@ -6,10 +6,12 @@ from bot.app.process import (
     calm_collector,
     find_channels,
     find_sandbox_fault,
+    let_in,
     open_audit,
     open_scanner,
     open_store,
     talk,
+    waiting,
 )
 from bot.app.secrets import fill_secrets, load_filled, open_secrets
 from memory.backup import back_up
@@ -27,6 +29,7 @@ __all__ = [
     "find_channels",
     "find_sandbox_fault",
     "load_filled",
+    "let_in",
     "open_audit",
     "open_scanner",
     "open_secrets",
@@ -35,4 +38,5 @@ __all__ = [
     "redactor_of",
     "restore_backup",
     "talk",
+    "waiting",
 ]

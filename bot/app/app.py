@@ -13,7 +13,6 @@ from typing import Literal, Self
 from starlette.routing import BaseRoute
 
 from bot.agent.constraints import Directories
-from bot.agent.control import is_admin, is_operator
 from bot.agent.loop import AgentLoop, RunningTurn
 from bot.agent.notebook import Notebook
 from bot.agent.seams import Seams
@@ -22,8 +21,9 @@ from bot.agent.watchdog import LagGuard
 from bot.alarm import Alarm
 from bot.app.agency import Agency, Around
 from bot.app.guards import guards_of
+from bot.app.doors import Doors, outside_of
 from bot.app.parts import (
-    audit_rotation,
+    audit_log,
     loop_settings,
     media_of,
     prompt_builder,
@@ -45,7 +45,7 @@ from bot.commands.registry import Commands
 from bot.commands.release import Blocked, ReleaseCommands
 from bot.hooks.points import AfterToolCall, GatewayStart, GatewayStop, SessionEnd
 from bot.hooks.registry import Hooks
-from bot.messages import Address, Frozen, InboundMessage, RunId, SessionKey, SessionSwitched
+from bot.messages import Address, Frozen, RunId, SessionKey, SessionSwitched
 from bot.models.catalogue import ModelCatalogue
 from bot.models.providers import ModelSetup
 from bot.plugins import load_plugins
@@ -66,8 +66,7 @@ from channels.web import routes
 from memory.home import Home
 from memory.journal import JournalEntry
 from memory.store import Store
-from security.access import Access
-from security.audit import AuditLog, note_result
+from security.audit import note_result
 
 log = logging.getLogger(__name__)
 
@@ -157,14 +156,7 @@ class App:
         home = self._stack.enter_context(Home(self._written.data_dir))
         settings = self._settings = await fill_secrets(self._written)
         self.store = await enter(Store(settings.data_dir, synchronous=settings.store.synchronous))
-        self.audit = AuditLog(
-            settings.data_dir / "audit",
-            self.store.audit_pointer,
-            redact=redactor_of(settings, settings.redaction.audit).redact,
-            rotation=audit_rotation(settings.audit),
-            on_failure=self._audit_failed,
-            is_synced=settings.store.synchronous == "FULL",
-        )
+        self.audit = audit_log(settings, self.store, on_failure=self._audit_failed)
         await self.audit.open()
         self._stack.push_async_callback(self.audit.aclose)
         if settings.audit.strict:
@@ -202,15 +194,16 @@ class App:
         """What answers, and the commands that steer it."""
         settings, enter = self._settings, self._stack.enter_async_context
         self._bot = self._running_bot()
+        self.doors = self._make_doors()
         self._notebook = Notebook(
-            self.store.chats, self.store.state("bot", "admins"), is_admin=self._is_admin
+            self.store.chats, self.store.state("bot", "admins"), is_admin=self.doors.is_admin
         )
         self._alarm = await enter(Alarm(self.bus, self.store.outbox, admin_chats=self._notebook.admin_chats))
         self._guards = guards_of(
             settings,
             self.store.blocked,
             audit=self.audit,
-            is_admin=self._is_admin,
+            is_admin=self.doors.is_admin,
             on_blocked=self._tell_of_blocked,
         )
         self._stack.push_async_callback(self._guards.guardian.aclose)
@@ -224,7 +217,7 @@ class App:
             hooks=self.hooks,
             audit=self.audit,
             redact=redactor_of(settings, settings.redaction.outbound).redact,
-            is_operator=self._is_operator,
+            is_operator=self.doors.is_operator,
             directories=directories,
             checks=(self._guards.commands, self._guards.sends),
             suspicions=(self._guards.commands,),
@@ -284,7 +277,6 @@ class App:
 
     async def _commands(self, router: Router | OneBackend) -> Commands:
         store, bot = self.store, self._bot
-        self._access = Access(store.rules, is_admin=self._is_admin, audit=self.audit)
         ports = Ports(
             engine=bot,
             operations=bot,
@@ -297,7 +289,7 @@ class App:
             prompts=self._prompts,
             backends=router,
             offers=self._agency.offers,
-            access=self._access,
+            access=self.doors.access,
             conversing=store.rules,
             rules=self._rules,
             changed=store.changed_settings,
@@ -307,7 +299,13 @@ class App:
         releasing = ReleaseCommands(
             store.blocked, publish=self.bus.publish, tell=self._say, audit=self.audit
         ).commands()
-        every = [*builtin_commands(ports), *releasing, *self._agency.commands(), *self._own_commands]
+        every = [
+            *builtin_commands(ports),
+            *self.doors.slash_commands(),
+            *releasing,
+            *self._agency.commands(),
+            *self._own_commands,
+        ]
         taken = {word for command in every for word in _names(command)}
         self._plugins = await load_plugins(
             self._settings.plugins, self._settings.data_dir, taken_commands=taken
@@ -316,13 +314,18 @@ class App:
             every += plugin.parts.commands
             for hook in plugin.parts.hooks:
                 self.hooks.add(hook)
-        return Commands(every, admins=lambda: bot.admins, audit=self.audit)
+        self.doors.commands = made = Commands(every, admins=lambda: self.doors.steering, audit=self.audit)
+        return made
 
-    def _is_operator(self, message: InboundMessage) -> bool:
-        return is_operator(message, self._bot.admins)
-
-    def _is_admin(self, message: InboundMessage) -> bool:
-        return is_admin(message, self._bot.admins)
+    def _make_doors(self) -> Doors:
+        outside = outside_of(
+            self._bot,
+            self.bus,
+            admin_chats=lambda: self._notebook.admin_chats(),
+            speaker=lambda: self.loop.speaker,
+        )
+        access = self._settings.access
+        return Doors.of(access, self.store, admins=self._bot.admins, audit=self.audit, outside=outside)
 
     def _hub(self, name: str) -> ChatHub:
         return ChatHub(
@@ -371,7 +374,9 @@ class App:
 
     def _agent_loop(self) -> AgentLoop:
         return AgentLoop(
-            loop_settings(self._settings, admins=self._bot.admins, live_channels=LIVE_CHANNELS),
+            loop_settings(
+                self._settings, admins=self.doors.steering, live_channels=LIVE_CHANNELS, people=self.doors
+            ),
             bus=self.bus,
             journal=self.store.journal,
             turn=self._turn,
@@ -387,7 +392,8 @@ class App:
         return self._agency.join(
             replace(
                 seams,
-                access=seams.access or self._access,
+                access=seams.access or self.doors.access,
+                rate_limit=seams.rate_limit or self.doors.rates,
                 commands=seams.commands or self.commands,
                 guardian=seams.guardian or self._guards.messages,
                 overheard=seams.overheard or self._guards.messages,
@@ -405,7 +411,7 @@ class App:
         self.bus.emit(SessionSwitched(session=session, chat=chat))
 
     def _routes(self) -> list[BaseRoute]:
-        return [*routes(self.hubs), *self.platforms.routes(), *operator_routes(self)]
+        return [*routes(self.hubs), *self.platforms.routes(), *operator_routes(self, self.doors)]
 
     # --- what the operator's routes and the command line ask
 

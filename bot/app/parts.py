@@ -1,11 +1,12 @@
 """What the parts of the bot are given of the settings."""
 
-from collections.abc import Collection
+from collections.abc import Callable, Collection
 from secrets import token_bytes
 from urllib.parse import urlsplit
 
 from bot.agent.choice import SessionSettings, queue_rules
 from bot.agent.constraints import AgentsFile, Constraints, Directories
+from bot.agent.control import People
 from bot.agent.loop import LoopSettings
 from bot.agent.prompt import PromptBuilder
 from bot.agent.queueing import QueueRules, RulesOf
@@ -25,7 +26,8 @@ from bot.workshop import WorkshopSettings
 from channels.media import Media
 from channels.platforms import Platforms
 from channels.registry import ADAPTERS
-from security.audit import Rotation
+from memory.store import Store
+from security.audit import AuditLog, Rotation
 from security.redaction import Policy, Redactor, secret_values
 
 
@@ -69,6 +71,22 @@ def redactor_of(settings: Settings, place: PlaceSettings) -> Redactor:
     return Redactor(Policy.of(place, key=secret), secret_values(settings))
 
 
+def audit_log(settings: Settings, store: Store, *, on_failure: Callable[[str], None]) -> AuditLog:
+    """The audit log, not open yet.
+
+    Args:
+        on_failure: Told why where a line can't be written.
+    """
+    return AuditLog(
+        settings.data_dir / "audit",
+        store.audit_pointer,
+        redact=redactor_of(settings, settings.redaction.audit).redact,
+        rotation=audit_rotation(settings.audit),
+        on_failure=on_failure,
+        is_synced=settings.store.synchronous == "FULL",
+    )
+
+
 def audit_rotation(settings: AuditSettings) -> Rotation:
     """When files of the audit log begin and go."""
     return Rotation(
@@ -98,7 +116,7 @@ def workshop_settings(settings: Settings) -> WorkshopSettings:
 
 
 def loop_settings(
-    settings: Settings, *, admins: Collection[str], live_channels: Collection[str]
+    settings: Settings, *, admins: Collection[str], live_channels: Collection[str], people: People
 ) -> LoopSettings:
     """What the loop needs; `admins` is a live set."""
     sections: dict[str, ChannelSettings] = {name: getattr(settings, name) for name in ADAPTERS}
@@ -113,6 +131,7 @@ def loop_settings(
         history=settings.context_top_k,
         debounce={name: section.debounce for name, section in sections.items()},
         group_context={name: section.group_context for name, section in sections.items()},
+        people=people,
     )
 
 

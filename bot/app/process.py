@@ -2,19 +2,28 @@
 
 import asyncio
 import gc
-from collections.abc import Awaitable, Callable
+import logging
+import time
+from collections.abc import Awaitable, Callable, Sequence
 from importlib import import_module
 
 from bot.app.app import App
+from bot.app.doors import Doors
+from bot.app.parts import audit_log
+from bot.commands.pairing import LetIn, Request
 from bot.errors import ConfigError, StoreError
+from bot.messages import Role
 from bot.settings import Settings
 from bot.settings.injection import InjectionSettings
 from channels.registry import ADAPTERS, accounts, check_installed
-from memory.home import read_holder
+from memory.home import Home, read_holder
 from memory.store import Store
+from security.access import Outside
 from security.audit import AuditBook
 from security.injection import Scans, load_scanner
 from security.sandbox import find_sandbox
+
+log = logging.getLogger(__name__)
 
 
 def calm_collector() -> None:
@@ -72,6 +81,38 @@ async def find_sandbox_fault(settings: Settings) -> str | None:
     if not workspace.is_dir():
         return None
     return (await find_sandbox(settings.sandbox, workspace=workspace, home=settings.data_dir)).fault
+
+
+async def waiting(settings: Settings) -> Sequence[Request]:
+    """Who waits to be let in, while no bot runs."""
+    async with open_store(settings) as store:
+        return [one for one in await store.pairings.open(time.time()) if not one.is_denied]
+
+
+async def let_in(settings: Settings, code: str, role: Role | None) -> LetIn:
+    """Let somebody in while no bot runs; the next start tells and answers them.
+
+    Raises:
+        BotError: Nobody waits with this code.
+        HomeInUse: A bot runs all the same.
+    """
+    with Home(settings.data_dir):
+        async with open_store(settings) as store:
+            audit = audit_log(settings, store, on_failure=_lose)
+            await audit.open()
+            try:
+                outside = Outside(
+                    tell=lambda address, text: store.outbox.announce([address], text),
+                    publish=store.journal.accept,
+                )
+                doors = Doors.of(settings.access, store, admins=settings.admins, audit=audit, outside=outside)
+                return await doors.let_in(code, role)
+            finally:
+                await audit.aclose()
+
+
+def _lose(cause: str) -> None:
+    log.critical("audit line not written", extra={"cause": cause})
 
 
 async def talk(settings: Settings, *, is_interactive: bool) -> int:

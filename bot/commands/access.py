@@ -1,13 +1,14 @@
 """Admin commands for who is answered: people and chats that are allowed or blocked, and conversing."""
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Literal, Protocol, TypeAlias
 
 from bot.commands.call import Answer, Call, Command, Handler, ask_first, refuse
 from bot.commands.spec import Argument, CommandSpec
 from bot.commands.wording import code
 from bot.messages import Address, Frozen
+from bot.settings.access import AccessMode
 
 Kind: TypeAlias = Literal["user", "chat"]
 Verdict: TypeAlias = Literal["allow", "block"]
@@ -15,6 +16,14 @@ Verdict: TypeAlias = Literal["allow", "block"]
 NOUNS: dict[Kind, str] = {"user": "people", "chat": "chats"}
 MENTION = re.compile(r"<[@#]!?&?([^|>\s]+)(?:\|[^>]*)?>")  # as Discord and Slack write one
 ELSEWHERE = "That is about another channel or account: only those named in BOT_ADMINS may do it."
+LET_IN = "Here, only those who steer the whole bot let somebody in."
+MODES: dict[str, AccessMode | None] = {
+    "open": "open",
+    "allowlist": "allowlist",
+    "pairing": "pairing",
+    "disabled": "disabled",
+    "default": None,
+}
 NOBODY_NEW = "As long as this stands, nobody else is answered: `/admin restrictions open` changes that."
 
 
@@ -30,10 +39,16 @@ class Restriction(Frozen, frozen=True, kw_only=True):
 class AccessRules(Protocol):
     """Keeps who is answered; changes are in force at once and outlive a restart."""
 
-    async def rule(self, kind: Kind, subject: str, verdict: Verdict | None, *, by: str) -> None:
+    async def rule(
+        self, kind: Kind, subject: str, verdict: Verdict | None, *, by: str, closes: bool = True
+    ) -> bool:
         """Allow or block a subject, or (`None`) take back what was said of it.
 
-        The first that is allowed closes the door to all others of its kind.
+        Args:
+            closes: Where everybody is answered, the first that is allowed closes the door to others.
+
+        Returns:
+            Whether it has.
         """
 
     async def reopen(self, *, by: str) -> None:
@@ -41,6 +56,15 @@ class AccessRules(Protocol):
 
     def restrictions(self) -> Sequence[Restriction]:
         """What is in force: of people, then of chats."""
+
+    def mode_of(self, address: Address) -> AccessMode:
+        """Who is answered in a chat who is on no list."""
+
+    async def set_mode(self, address: Address, mode: AccessMode | None, *, by: str) -> None:
+        """Let a mode hold in one chat, or (`None`) that of the settings."""
+
+    def modes(self) -> Mapping[str, str]:
+        """The modes by place, the widest places first."""
 
 
 class Conversing(Protocol):
@@ -79,9 +103,12 @@ class AccessCommands:
         subject = read_subject(call.word("id") or address.chat, address)
         if not _may_decide(call, subject):
             return refuse(ELSEWHERE)
-        await self._rules.rule(kind, subject, verdict, by=call.actor)
+        if verdict == "allow" and not call.is_operator and self._rules.mode_of(address) != "open":
+            return refuse(LET_IN)
+        closes = call.is_operator  # what others of the bot have must not depend on an admin of one group
+        is_closed = await self._rules.rule(kind, subject, verdict, by=call.actor, closes=closes)
         done = f"{code(subject)} is {'allowed' if verdict == 'allow' else 'blocked'}."
-        text = f"{done} {NOBODY_NEW}" if verdict == "allow" else done
+        text = f"{done} {NOBODY_NEW}" if is_closed else done
         return Answer(text=text, target=f"{kind} {subject}")
 
     async def restrictions(self, call: Call) -> Answer:
@@ -92,7 +119,7 @@ class AccessCommands:
             case "open":
                 return await self._reopen(call)
             case _:
-                parts = (_describe(restriction) for restriction in self._rules.restrictions())
+                parts = (_describe(one, self._has_open_door) for one in self._rules.restrictions())
                 return Answer(text="\n".join(line for lines in parts for line in lines))
 
     async def _forget(self, call: Call) -> Answer:
@@ -115,7 +142,26 @@ class AccessCommands:
             question = "Everybody who is not blocked will be answered again."
             return ask_first(question, "/admin restrictions open yes", label="Open to everybody")
         await self._rules.reopen(by=call.actor)
-        return Answer(text="Everybody who is not blocked is answered again.")
+        if self._has_open_door:
+            return Answer(text="Everybody who is not blocked is answered again.")
+        return Answer(
+            text="Nobody is listed as allowed any more. Who was let in stays so; see `/admin access`."
+        )
+
+    @property
+    def _has_open_door(self) -> bool:
+        """Whether everybody is answered who is not blocked, but where another mode holds."""
+        return next(iter(self._rules.modes().values())) == "open"
+
+    async def access(self, call: Call) -> Answer:
+        """`/admin access [mode]`."""
+        address, asked = call.message.address, call.word("mode")
+        if not asked:
+            lines = [f"- {code(place)}: {mode}" for place, mode in self._rules.modes().items()]
+            return Answer(text="\n".join([*lines, f"Here: {self._rules.mode_of(address)}."]))
+        await self._rules.set_mode(address, MODES[asked], by=call.actor)
+        mode = self._rules.mode_of(address)
+        return Answer(text=f"The mode of this chat is {mode} now.", target=f"{address.session()} {mode}")
 
     async def converse(self, call: Call) -> Answer:
         """`/admin converse [on|off]`."""
@@ -135,6 +181,7 @@ class AccessCommands:
         action = Argument(name="action", help="Change them", choices=("open", "forget"))
         which = Argument(name="id", help="forget: whose rule")
         mode = Argument(name="mode", help="Whether I do", choices=("on", "off"))
+        way = Argument(name="mode", help="Who may, in this chat", choices=tuple(MODES))
         return (
             _command("allowuser", "Answer a person, and nobody who is not allowed", self.allow_user, person),
             _command("blockuser", "Answer a person no more", self.block_user, person),
@@ -143,6 +190,16 @@ class AccessCommands:
             ),
             _command("blockchannel", "Answer in a chat no more", self.block_chat, chat),
             _command("restrictions", "Show or change who is answered", self.restrictions, action, which),
+            Command(
+                CommandSpec(
+                    name="admin access",
+                    help="Show or change who may speak here",
+                    arguments=(way,),
+                    is_admin=True,
+                ),
+                self.access,
+                True,
+            ),
             _command("converse", "Take part in this chat without being asked", self.converse, mode),
         )
 
@@ -176,9 +233,9 @@ def _command(name: str, text: str, handler: Handler, *arguments: Argument) -> Co
     return Command(spec, handler)
 
 
-def _describe(restriction: Restriction) -> list[str]:
+def _describe(restriction: Restriction, has_open_door: bool) -> list[str]:
     noun = NOUNS[restriction.kind]
-    if restriction.is_closed:
+    if restriction.is_closed or not has_open_door:
         allowed = ", ".join(code(subject) for subject in restriction.allowed) or "nobody but admins"
         lines = [f"- {noun.capitalize()} that are answered: {allowed}"]
     else:

@@ -13,11 +13,12 @@ It never waits for an answer that is being written. What destroys asks first. An
 answered with the nearest one.
 """
 ADMINS = """\
-Admins are those in `BOT_ADMINS` (`telegram:42,discord:7`), the owner at the page and the terminal,
-Discord's administrators in their guild, and with `BOT_SLACK__TRUST_ADMINS=true` those of the workspace.
-What concerns the whole bot (`reload`, `restart`, `broadcast`, `journal`) is for those in `BOT_ADMINS`
-and the owner alone. A direct message makes nobody an admin. Changes last over a restart, are shown by
-`python -m bot doctor`, and are audited.
+Admins are those in `BOT_ADMINS` (`telegram:42,discord:7`), the owner at the page and the terminal, whoever
+was made owner or admin (`/pair <code> admin`, `/admin role`), Discord's administrators in their guild, and
+with `BOT_SLACK__TRUST_ADMINS=true` those of the workspace. What concerns the whole bot (`reload`, `restart`,
+`broadcast`, `journal`, `pair`, `unpair`, `access`, `role`) is not for administrators of a guild or workspace.
+A direct message makes nobody an admin. Changes last over a restart, are shown by `python -m bot doctor`,
+and are audited.
 """
 MORE = "`/help <command>` tells more about one. `!` works in place of `/`."
 

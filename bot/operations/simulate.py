@@ -13,6 +13,10 @@ from bot.telemetry import set_up_logging
 
 STUDIO = "tests.simulators.studio"
 OWN = ("home", "public_url", "web")  # what the studio sets itself
+OPEN = {  # whoever plays Ann or Bob is known; `/admin access pairing` shows how it is for others
+    "BOT_ACCESS__MODE": "open",
+    "BOT_ACCESS__STRANGERS": "member",
+}
 PLATFORMS = ("telegram", "discord", "slack", "feishu")
 
 
@@ -36,7 +40,11 @@ def simulate(port: int, home: Path | None, platforms: str) -> int:
     set_up_logging(settings.log.level, settings.log.format)
     code: int = run_loop(
         studio.serve(
-            variables(settings), port=port, home=home, platforms=names, models=settings.data_dir / "models"
+            {**OPEN, **variables(settings)},
+            port=port,
+            home=home,
+            platforms=names,
+            models=settings.data_dir / "models",
         )
     )
     return code

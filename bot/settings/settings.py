@@ -15,6 +15,7 @@ from pydantic_settings import (
     TomlConfigSettingsSource,
 )
 
+from bot.settings.access import AccessSettings
 from bot.settings.approvals import ApprovalSettings
 from bot.settings.audit import AuditSettings
 from bot.settings.base import PREFIX, AccountName, Names, Section
@@ -123,6 +124,7 @@ class Settings(BaseSettings):
     )
     budgets: BudgetsSettings = BudgetsSettings()
     queue: QueueSettings = QueueSettings()
+    access: AccessSettings = AccessSettings()
     tools: ToolsSettings = ToolsSettings()
     approvals: ApprovalSettings = ApprovalSettings()
     sandbox: SandboxSettings = SandboxSettings()

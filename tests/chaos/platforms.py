@@ -174,6 +174,10 @@ async def torment(kills: int, seed: int, *, platforms: tuple[str, ...] = PLATFOR
                 "BOT_MODEL": "echo",
                 "BOT_QUEUE__CAP": "200",  # every message gets an answer of its own
                 "BOT_MAX_CRASHES": "1000000",
+                "BOT_ACCESS__MODE": "open",
+                "BOT_ACCESS__RATES__PERSON": "9999/second",
+                "BOT_ACCESS__RATES__CHAT": "9999/second",
+                "BOT_ACCESS__RATES__CHANNEL": "9999/second",
             }
             for simulator in simulators:
                 environment |= simulator.settings

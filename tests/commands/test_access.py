@@ -2,7 +2,8 @@
 
 import pytest
 
-from bot.commands.access import ELSEWHERE, read_subject
+from bot.commands.access import ELSEWHERE, LET_IN, read_subject
+from bot.commands.registry import OPERATORS_ONLY
 from bot.messages import Address, Sender
 from tests.commands.desk import ANN, BOSS, GUILD_ADMIN, Desk, message
 
@@ -111,3 +112,39 @@ async def test_the_bot_takes_part_in_a_group_unasked_until_it_is_told_otherwise(
 
 async def test_in_a_direct_chat_there_is_nothing_to_take_part_in(desk: Desk) -> None:
     assert (await desk.says("/admin converse on", sender=BOSS)).reason == "error"
+
+
+async def test_an_admin_of_one_group_lets_nobody_in_where_strangers_are_not_answered(desk: Desk) -> None:
+    await desk.says("/admin access pairing", sender=BOSS)
+    text = (await desk.says("/admin allowuser 8", sender=GUILD_ADMIN)).text
+
+    assert text == LET_IN
+    assert not await is_answered(desk, sender=Sender(id="8"))
+
+
+async def test_an_admin_of_one_group_closes_no_door_to_others(desk: Desk) -> None:
+    answer = await desk.says("/admin allowuser 8", sender=GUILD_ADMIN)
+
+    assert answer.text == "`telegram:default:8` is allowed."
+    assert await is_answered(desk, sender=ANN)
+
+
+async def test_who_may_speak_in_a_chat_is_shown_and_changed(desk: Desk) -> None:
+    answer = await desk.says("/admin access disabled", sender=BOSS)
+    closed = await is_answered(desk), await is_answered(desk, "elsewhere")
+    shown = await desk.says("/admin access", sender=BOSS)
+    await desk.says("/admin access default", sender=BOSS)
+
+    assert answer.text == "The mode of this chat is disabled now."
+    assert closed == (False, True)
+    assert shown.text.splitlines() == [
+        "- `direct chats`: open",
+        "- `groups`: open",
+        "- `telegram:default:main`: disabled",
+        "Here: disabled.",
+    ]
+    assert await is_answered(desk)
+
+
+async def test_only_who_steers_the_whole_bot_changes_who_may_speak(desk: Desk) -> None:
+    assert (await desk.says("/admin access open", sender=GUILD_ADMIN)).text == OPERATORS_ONLY

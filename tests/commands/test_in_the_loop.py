@@ -87,7 +87,7 @@ async def test_the_buttons_of_a_command_reach_the_channel(bot: Rig) -> None:
     assert [button.value for button in end.buttons] == ["/clear yes"]
 
 
-async def test_who_is_blocked_is_refused_for_messages_and_commands_alike(bot: Rig, gate: Gate) -> None:
+async def test_who_is_blocked_is_refused_and_commands_of_theirs_are_passed_over(bot: Rig, gate: Gate) -> None:
     gate.open()
     await bot.say("/admin blockuser guest")
     await bot.ended(1)
@@ -95,5 +95,5 @@ async def test_who_is_blocked_is_refused_for_messages_and_commands_alike(bot: Ri
     await bot.say("/help", sender=GUEST)
     ends = await bot.ended(3)
 
-    assert {(end.reason, end.text) for end in ends[1:]} == {("error", REFUSAL)}
+    assert {(end.reason, end.text) for end in ends[1:]} == {("error", REFUSAL), ("silent", "")}
     assert bot.backend.turns == []

@@ -12,6 +12,7 @@ from bot.app import App
 from bot.backends.base import AgentEvent, DoneEvent, MessageEvent, TurnInput
 from bot.settings import Settings
 from tests.agent.rig import Play, PlayedBackend, echo
+from tests.bots import EVERYBODY
 from tests.simulators.platform import PATIENCE, Simulator
 
 SIMULATORS = {
@@ -37,6 +38,7 @@ def as_settings(home: Path, variables: Mapping[str, str], **changes: object) -> 
         "home": home,
         "web": {"port": 0},
         "store": {"synchronous": "NORMAL"},
+        "access": dict(EVERYBODY),
         "shutdown_grace": 5,
     }
     for name, value in variables.items():

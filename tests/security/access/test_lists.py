@@ -128,11 +128,18 @@ async def test_a_rule_about_a_chat_holds_in_its_threads_and_a_thread_can_have_it
     await access.rule("chat", "telegram:default:g", "block", by="x")
     in_blocked = access.is_open(address)
     await access.rule("chat", "telegram:default:g", None, by="x")
-    await access.rule("chat", "telegram:default:t", "allow", by="x")
+    await access.rule("chat", "telegram:default:g:t", "allow", by="x")
 
     assert not in_blocked
     assert access.is_open(address)
     assert not access.is_open(Address(channel="telegram", chat="g", is_direct=False))
+
+
+async def test_a_thread_of_a_strangers_group_is_not_taken_for_a_chat_with_its_number(store: Store) -> None:
+    access = access_over(store, Notes())
+    await access.rule("chat", "telegram:default:42", "allow", by="x")
+
+    assert not access.is_open(Address(channel="telegram", chat="evil", thread="42", is_direct=False))
 
 
 async def test_the_same_id_on_another_channel_is_somebody_else(store: Store) -> None:
