@@ -106,10 +106,7 @@ class Agency:
             hooks=around.hooks,
             is_operator=around.is_operator,
             redact=around.redact,
-            gates=(
-                around.directories,
-                *([AuditGate(around.audit, is_strict=True)] if settings.audit.strict else ()),
-            ),
+            gates=(around.directories, AuditGate(around.audit, is_strict=settings.audit.strict)),
         )
 
         if settings.compaction.flush:

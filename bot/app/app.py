@@ -23,9 +23,11 @@ from bot.alarm import Alarm
 from bot.app.agency import Agency, Around
 from bot.app.parts import (
     audit_rotation,
+    input_guard_of,
     loop_settings,
     media_of,
     prompt_builder,
+    quiet_redactor,
     redactor_of,
     router_of,
     rules_of,
@@ -49,6 +51,7 @@ from bot.plugins import load_plugins
 from bot.running import RunningBot
 from bot.scheduler.heartbeat import Target
 from bot.settings import ChannelSettings, Settings
+from bot.telemetry import hide_in_log
 from bot.tools.base import Tool
 from bot.web.health import Readiness
 from bot.web.operate import operator_routes
@@ -64,7 +67,7 @@ from memory.home import Home
 from memory.journal import JournalEntry
 from memory.store import Store
 from security.access import Access
-from security.audit import AuditLog, note_result
+from security.audit import AuditLog, note_hidden, note_result
 
 log = logging.getLogger(__name__)
 
@@ -152,6 +155,7 @@ class App:
         sys.setswitchinterval(SWITCH_SECONDS)
         home = self._stack.enter_context(Home(settings.data_dir))
         self.store = await enter(Store(settings.data_dir, synchronous=settings.store.synchronous))
+        hide_in_log(quiet_redactor(settings, settings.redaction.logs).redact)
         self.audit = AuditLog(
             settings.data_dir / "audit",
             self.store.audit_pointer,
@@ -162,8 +166,10 @@ class App:
         )
         await self.audit.open()
         self._stack.push_async_callback(self.audit.aclose)
-        if settings.audit.strict:
-            self.hooks.on(AfterToolCall, note_result(self.audit))
+        self.hooks.on(AfterToolCall, note_result(self.audit))
+        self._redactor = self._seams.redactor or redactor_of(
+            settings, settings.redaction.outbound, on_hidden=note_hidden(self.audit, "outbound")
+        )
         self._stack.enter_context(LagGuard())
         self._stack.push_async_callback(self.hooks.aclose)
         router = router_of(self._settings, self._backend, self.store.choices)
@@ -199,7 +205,10 @@ class App:
         self._notebook = Notebook(
             self.store.chats, self.store.state("bot", "admins"), is_admin=self._is_admin
         )
-        self._alarm = await enter(Alarm(self.bus, self.store.outbox, admin_chats=self._notebook.admin_chats))
+        redact = self._redactor.redact
+        self._alarm = await enter(
+            Alarm(self.bus, self.store.outbox, admin_chats=self._notebook.admin_chats, redact=redact)
+        )
         directories = Directories()
         self._bot.prompts = self._prompts = prompt_builder(settings, self.bus, directories)
         self._rules = rules_of(settings, self.store.choices)
@@ -209,7 +218,7 @@ class App:
             router=router,
             hooks=self.hooks,
             audit=self.audit,
-            redact=redactor_of(settings, settings.redaction.outbound).redact,
+            redact=redact,
             is_operator=self._is_operator,
             directories=directories,
         )
@@ -250,6 +259,7 @@ class App:
             journal=self.store.journal,
             on_restart=self.restart_asked.set,
             live_channels=LIVE_CHANNELS,
+            redact=self._redactor.redact,
         )
 
     def _heartbeat_target(self) -> Target:
@@ -365,6 +375,8 @@ class App:
                 access=seams.access or self._access,
                 commands=seams.commands or self.commands,
                 media=seams.media or media_of(self._settings, self.platforms),
+                redactor=self._redactor,
+                input_guard=seams.input_guard or input_guard_of(self._settings),
             )
         )
 
