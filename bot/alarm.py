@@ -38,11 +38,18 @@ class Alarm:
 
     Args:
         admin_chats: Where they are.
+        redact: Hides what must not leave the bot.
     """
 
     def __init__(
-        self, bus: Bus, outbox: Outbox, *, admin_chats: Callable[[], Awaitable[list[Address]]]
+        self,
+        bus: Bus,
+        outbox: Outbox,
+        *,
+        admin_chats: Callable[[], Awaitable[list[Address]]],
+        redact: Callable[[str], str] = str,
     ) -> None:
+        self._redact = redact
         self._bus = bus
         self._outbox = outbox
         self._admin_chats = admin_chats
@@ -89,7 +96,7 @@ class Alarm:
     async def _tell(self, text: str, *, lost: Address | None = None) -> None:
         try:
             chats = [address for address in await self._admin_chats() if address != lost]
-            for end in await self._outbox.announce(chats, text):
+            for end in await self._outbox.announce(chats, self._redact(text)):
                 self._bus.send(end)
         except StoreError as error:
             log.error("admins not told", extra={"cause": str(error)})

@@ -66,7 +66,9 @@ class RunningBot:
         journal: Journal,
         on_restart: Callable[[], None],
         live_channels: Iterable[str],
+        redact: Callable[[str], str] = str,
     ) -> None:
+        self._redact = redact
         self._settings = settings
         self._bus = bus
         self._outbox = outbox
@@ -163,7 +165,7 @@ class RunningBot:
         The page and the terminal show what is in the history, which has no line for it: they get none.
         """
         told = [address for address in addresses if address.channel not in self._live_channels]
-        for end in await self._outbox.announce(told, text):
+        for end in await self._outbox.announce(told, self._redact(text)):
             self._bus.send(end)
         return len(told)
 

@@ -11,7 +11,10 @@ from collections.abc import Callable, Iterator
 
 import pytest
 
-from bot.telemetry import MAX_WAITING, set_up_logging, turn_context
+from bot.settings.redaction import LogsPlace
+from bot.telemetry import MAX_WAITING, current_turn, hide_in_log, set_up_logging, turn_context
+from security.redaction import Policy, Redactor
+from tests.security.redaction.samples import SECRETS
 
 log = logging.getLogger("tests.telemetry")
 
@@ -137,6 +140,39 @@ def test_what_is_no_json_is_written_as_text(set_up: SetUp) -> None:
 
     (line,) = written(stream)
     assert (line["thing"], line["error"]) == ("{1, 2}", "no")
+
+
+@pytest.mark.parametrize("style", ["json", "console"])
+def test_no_secret_is_logged_wherever_in_a_line_it_stands(set_up: SetUp, style: str) -> None:
+    stream = io.StringIO()
+    listener = set_up("INFO", style, stream)
+    hide_in_log(Redactor(Policy.of(LogsPlace(), key=b"key"), ["hunter2-hunter2"]).redact)
+    key = SECRETS["npm"]
+
+    log.info("call of %s failed", key)
+    log.warning(
+        "odd", extra={"url": f"https://x.example/?k={key}", "cause": ValueError(key), "ports": [1, 2]}
+    )
+    log.warning("deep", extra={"parts": {"inner": [key, "hunter2-hunter2"], "pair": (key, 1)}})
+    try:
+        raise ZeroDivisionError(key)
+    except ZeroDivisionError:
+        log.exception("turn failed")
+    listener.stop()
+
+    text = stream.getvalue()
+    assert key not in text
+    assert "hunter2" not in text
+    assert text.count("[REDACTED-NPM]") == 6
+    assert "[REDACTED-SECRET]" in text
+    assert "[1, 2]" in text
+
+
+def test_inside_a_turn_everybody_can_ask_which_it_is() -> None:
+    with turn_context("web:default:main", "r1"):
+        inside = current_turn()
+
+    assert (inside, current_turn()) == (("web:default:main", "r1"), None)
 
 
 def test_less_than_the_level_is_not_written(set_up: SetUp) -> None:

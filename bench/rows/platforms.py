@@ -105,7 +105,7 @@ async def measure(place: Place) -> list[Result]:
 
 def _reply_of(tokens: int) -> Callable[[Request], Reply]:
     def respond(request: Request) -> Reply:
-        words = tuple(f"{request.last_user_text.strip()}-{count} " for count in range(tokens))
+        words = tuple(f"{request.last_user_text.strip()}-t{count} " for count in range(tokens))
         return Reply(tokens=words, delay=DELAY)
 
     return respond
@@ -167,7 +167,7 @@ def _is_whole(one: Seen) -> bool:
         last = messages[-1].text.split()[-1]
         if not last.startswith(f"{number}-") or one.simulator.calls[-1].at - one.asked[chat] < 1:
             return False
-        if int(last.partition("-")[2]) + 1 not in TOKENS.values():
+        if int(last.partition("-t")[2]) + 1 not in TOKENS.values():
             return False
     return True
 

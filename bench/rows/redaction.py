@@ -1,7 +1,7 @@
-"""What redaction costs: a chunk of a clean answer, one full of secrets, and how time grows with length."""
+"""What redaction costs: short clean texts, a chunk of an answer, and how time grows with length."""
 
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from statistics import median
 
 from bench.place import Effort, Place
@@ -21,6 +21,15 @@ KEYS = (
     + " and card 4111 1111 1111 1111, password: n0t-A-w0rd! "
 )
 NASTY = ("4111 ", "password=", "(2", "-----BEGIN ", "eyJ", "a:b=c1", "1.")
+LOGGED = (
+    *(
+        "550e8400-e29b-41d4-a716-446655440000",
+        "0199f3c2a7b87d4d8f3a2b1c0d9e8f7a",
+        "2025-11-21T19:48:02.123+00:00",
+    ),
+    *("telegram:default:4711223344", "/home/ann/notes/2025-11-21.md", "https://example.org/page-2?id=17"),
+    *("1532", "web:default:main", "git log --oneline -n 5", '{"path": "notes.md", "limit": 20}'),
+)
 CHUNK = 4  # characters; about a token
 LENGTHS: dict[Effort, tuple[int, int]] = {
     "full": (20_000, 80_000),
@@ -28,6 +37,10 @@ LENGTHS: dict[Effort, tuple[int, int]] = {
     "tiny": (250, 1_000),
 }
 ROUNDS: dict[Effort, int] = {"full": 7, "quick": 5, "tiny": 1}
+WORDS = (
+    PROSE[:14] + "to another day, as nobody of the two teams could come. We meet in the large room, as ever."
+)
+TIMES = 2_000
 SECRETS = tuple(f"configured-secret-{number:02d}-of-the-settings" for number in range(10))
 
 
@@ -38,13 +51,19 @@ async def measure(place: Place) -> list[Result]:
     rounds = range(ROUNDS[place.effort])
     prose = median(_chunk_time(outbound, _filled(PROSE, short)) for _ in rounds)
     keys = median(_chunk_time(everything, _filled(KEYS, short)) for _ in rounds)
+    short_text = min(_text_time(outbound, (WORDS,)) for _ in rounds)
+    logged = min(_text_time(outbound, LOGGED) for _ in rounds)
+    opened = min(_open_time(outbound) for _ in rounds)
     growth = max(
         min(_whole_time(everything, _filled(text, long)) for _ in rounds)
         / min(_whole_time(everything, _filled(text, short)) for _ in rounds)
         for text in NASTY
     )
     return [
-        row("redaction, a chunk of a clean answer", prose * 1e6, "µs", at_most=30),
+        row("redaction, a clean text of 100 characters", short_text * 1e6, "µs", at_most=4),
+        row("redaction, a value as logs and tool calls have them", logged * 1e6, "µs", at_most=12),
+        row("redaction, a stream opened and ended", opened * 1e6, "µs", at_most=20),
+        row("redaction, a chunk of a clean answer", prose * 1e6, "µs", at_most=15),
         row("redaction, a chunk of an answer full of secrets, all kinds on", keys * 1e6, "µs", at_most=60),
         row("redaction, time for 4 times the length of the worst input", growth, "x", at_most=8),
     ]
@@ -75,6 +94,22 @@ def _chunk_time(redactor: Redactor, text: str) -> float:
         stream.feed(chunk)
     stream.flush()
     return (time.thread_time() - began) / len(chunks)
+
+
+def _text_time(redactor: Redactor, texts: Sequence[str]) -> float:
+    """Seconds for a text."""
+    began = time.thread_time()
+    for _ in range(TIMES):
+        for text in texts:
+            redactor.redact(text)
+    return (time.thread_time() - began) / (TIMES * len(texts))
+
+
+def _open_time(redactor: Redactor) -> float:
+    began = time.thread_time()
+    for _ in range(TIMES):
+        redactor.open().flush()
+    return (time.thread_time() - began) / TIMES
 
 
 def _whole_time(redactor: Redactor, text: str) -> float:

@@ -36,6 +36,7 @@ class Announcer:
             buttons=buttons,
             attachments=attachments,
         )
+        end = await self._publisher.redacted(end)
         await self._journal.say(
             end,
             speaker=self._publisher.name,

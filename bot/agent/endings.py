@@ -77,7 +77,7 @@ class Endings:
         if outcome.is_requeued:
             await self._journal.requeue(run.id, run.attempt)
             return
-        end = end_of(run.message, run.attempt, outcome, seq=run.seq + 1)
+        end = await self._publisher.end_of(run.message, run.attempt, outcome, seq=run.seq + 1, shown=run.text)
         try:
             await self._commit(end, record, in_context=outcome.in_context, absorbed=run.absorbed)
         except Fenced:
@@ -92,7 +92,7 @@ class Endings:
         if not self.has_outbox(end) and end.text:
             await self._moments.sent(end)
         if outcome.reason == "done" and outcome.in_context and self._learner is not None:
-            self._learner.learn(run.message, outcome.text)
+            self._learner.learn(run.message, end.text)
 
     async def _commit(
         self, end: End, record: TurnRecord, *, in_context: bool, absorbed: Sequence[Pending]
@@ -146,14 +146,15 @@ class Endings:
     async def park(self, pending: Pending, crashes: int) -> None:
         """Put a message aside that brought the process down too often, and tell its sender."""
         outcome = Outcome(reason="error", text=PARKED.format(crashes=crashes))
-        end = end_of(pending.message, pending.attempts, outcome, seq=1)
+        end = await self._publisher.end_of(pending.message, pending.attempts, outcome, seq=1)
         await self._journal.park(end, speaker=self._publisher.name, has_outbox=self.has_outbox(end))
         log.error("message parked", extra={"run": end.run, "session": end.session})
         self._publisher.end(end)
 
     async def drop(self, pending: Pending, text: str) -> None:
         """Let go of a message that has not begun, and tell its sender why."""
-        end = end_of(pending.message, pending.attempts + 1, Outcome(reason="killed", text=text), seq=1)
+        outcome = Outcome(reason="killed", text=text)
+        end = await self._publisher.end_of(pending.message, pending.attempts + 1, outcome, seq=1)
         if pending.begun is None:
             await self._cancel(pending.message, end)
         else:
@@ -171,7 +172,7 @@ class Endings:
 
     async def note(self, message: InboundMessage, text: str) -> None:
         """Answer a message that gets no turn; both are kept for people to see."""
-        end = end_of(message, 1, Outcome(reason="error", text=text), seq=1)
+        end = await self._publisher.end_of(message, 1, Outcome(reason="error", text=text), seq=1)
         await self._journal.note(message, end, speaker=self._publisher.name, has_outbox=self.has_outbox(end))
         self._publisher.end(end)
 

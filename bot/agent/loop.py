@@ -114,7 +114,7 @@ class AgentLoop:
         self._bus = bus
         self._journal = journal
         self._turn = turn
-        self._publisher = Publisher(bus, name=settings.name)
+        self._publisher = Publisher(bus, name=settings.name, redactor=turn.redactor)
         self._endings = Endings(
             journal=journal,
             bus=bus,

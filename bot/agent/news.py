@@ -1,8 +1,18 @@
 """What everybody who watches a session is told of the work on an answer."""
 
-from typing import TypeAlias, assert_never
+from typing import Protocol, TypeAlias, assert_never
 
-from bot.backends.base import RetryEvent, ThinkingEvent, TokenUsageEvent, ToolResultEvent, ToolUseEvent
+from msgspec.structs import replace
+
+from bot.backends.base import (
+    AgentEvent,
+    RetryEvent,
+    ThinkingEvent,
+    TokenUsageEvent,
+    ToolResultEvent,
+    ToolUseEvent,
+)
+from bot.bus import Bus
 from bot.messages import (
     Retry,
     RunId,
@@ -15,8 +25,70 @@ from bot.messages import (
 )
 
 PREVIEW = 200  # characters of a tool's result
+AROUND = 3  # times as many are looked at, for what is cut at its end to be recognised
 
 WorkEvent: TypeAlias = ThinkingEvent | ToolUseEvent | ToolResultEvent | TokenUsageEvent | RetryEvent
+WORK = (ThinkingEvent, ToolUseEvent, ToolResultEvent, TokenUsageEvent, RetryEvent)
+
+
+class RedactionStream(Protocol):
+    """The same in a text that comes in pieces."""
+
+    def feed(self, text: str) -> str: ...
+
+    def flush(self) -> str: ...
+
+
+class Redactor(Protocol):
+    """Hides what must not be shown."""
+
+    def open(self) -> RedactionStream: ...
+
+    async def redact_soon(self, text: str) -> str: ...
+
+
+class News:
+    """Tells of the work of one turn, with nothing in it that must not be shown."""
+
+    def __init__(self, bus: Bus, session: SessionKey, run: RunId, redactor: Redactor | None) -> None:
+        self._bus = bus
+        self._session = session
+        self._run = run
+        self._redactor = redactor
+        self._thoughts: RedactionStream | None = None
+
+    async def tell(self, event: AgentEvent) -> None:
+        """Publish an event of the backend, where it is one of its work."""
+        if self._redactor is None:
+            if isinstance(event, WORK):
+                self._bus.emit(news_of(event, self._session, self._run))
+            return
+        if isinstance(event, ThinkingEvent):
+            self._thoughts = self._thoughts or self._redactor.open()
+            self._think(self._thoughts.feed(event.content))
+            return
+        if self._thoughts is not None:
+            self._think(self._thoughts.flush())
+            self._thoughts = None
+        if isinstance(event, WORK):
+            self._bus.emit(news_of(await _hidden(event, self._redactor), self._session, self._run))
+
+    def _think(self, text: str) -> None:
+        if text:
+            self._bus.emit(Thinking(session=self._session, run=self._run, text=text))
+
+
+async def _hidden(event: WorkEvent, redactor: Redactor) -> WorkEvent:
+    match event:
+        case ToolUseEvent(call=call):
+            arguments = await redactor.redact_soon(call.function.arguments)
+            return replace(event, call=replace(call, function=replace(call.function, arguments=arguments)))
+        case ToolResultEvent(content=content):
+            return replace(event, content=await redactor.redact_soon(content[: AROUND * PREVIEW]))
+        case RetryEvent(cause=cause):
+            return replace(event, cause=await redactor.redact_soon(cause))
+        case _:
+            return event
 
 
 def news_of(event: WorkEvent, session: SessionKey, run: RunId) -> SystemEvent:

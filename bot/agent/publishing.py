@@ -1,17 +1,56 @@
-"""How the loop speaks: ends of runs, and the inbox updates that go with them."""
+"""How the loop speaks: ends of runs, and the inbox updates that go with them.
+
+Every text that is kept and sent at the end of a run becomes an `End` here, and is redacted then.
+"""
+
+from typing import Protocol
+
+from msgspec.structs import replace
 
 from bot.agent.run import Outcome
 from bot.agent.store import Pending
 from bot.bus import Bus
-from bot.messages import BY_ITSELF, End, Failure, InboundMessage, InboxUpdate, utc_now
+from bot.messages import BY_ITSELF, Button, End, Failure, InboundMessage, InboxUpdate, utc_now
+
+
+class Redactor(Protocol):
+    """Hides what must not leave the bot."""
+
+    def redact(self, text: str) -> str: ...
+
+    async def redact_soon(self, text: str) -> str: ...
 
 
 class Publisher:
     """Publishes for the loop under the bot's name, which an admin may change."""
 
-    def __init__(self, bus: Bus, *, name: str) -> None:
+    def __init__(self, bus: Bus, *, name: str, redactor: Redactor | None = None) -> None:
         self._bus = bus
+        self._redactor = redactor
         self.name = name
+
+    async def end_of(
+        self, message: InboundMessage, attempt: int, outcome: Outcome, *, seq: int, shown: str = ""
+    ) -> End:
+        """The end of a message's run, with nothing in it that must not leave the bot.
+
+        Args:
+            shown: What was shown of the text, and so is redacted already.
+        """
+        return await self.redacted(end_of(message, attempt, outcome, seq=seq), shown=shown)
+
+    async def redacted(self, end: End, *, shown: str = "") -> End:
+        """An end with nothing in it that must not leave the bot; `shown` as `end_of` has it."""
+        if self._redactor is None or not (end.text or end.buttons):
+            return end
+        known = shown if end.text.startswith(shown) else ""
+        rest = end.text[len(known) :]
+        text = known + await self._redactor.redact_soon(rest) if rest else end.text
+        return replace(end, text=text, buttons=tuple(map(self._button, end.buttons)))
+
+    def _button(self, button: Button) -> Button:
+        assert self._redactor is not None, "only then is it asked"
+        return replace(button, label=self._redactor.redact(button.label))
 
     def show(self, message: InboundMessage) -> None:
         """Tell the inbox of a message that was accepted."""

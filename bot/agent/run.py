@@ -70,6 +70,9 @@ class Run:
         self.task: asyncio.Task[None] | None = None
         self.absorbed: list[Pending] = []  # what was said meanwhile, and is answered by this turn
         self.steering: Steering = NoSteering()
+        self.on_cut: Callable[[], None] = (
+            _nothing  # publishes what was held back of an answer that ends early
+        )
         self._over: asyncio.Future[Outcome] = self._loop.create_future()
 
     @property
@@ -150,7 +153,7 @@ class Run:
         reference = new_id()[-8:]
         log.error("turn timed out", extra={"stage": self.stage, "reference": reference, "run": self.id})
         told = f"This took too long ({self.stage}) and was stopped. Reference: {reference}"
-        shown = self.text
+        shown = self._cut()
         text = f"{shown}\n\n{told}" if shown else told
         self._end(Outcome(reason="error", text=text, reference=reference))
 
@@ -160,13 +163,19 @@ class Run:
         Returns:
             False if the turn had ended by itself before.
         """
-        shown = self.text
+        shown = self._cut()
         text = f"{shown}\n\n{INTERRUPTED}" if shown else INTERRUPTED
         return self._end(Outcome(reason="killed", text=text))
 
     def give_back(self) -> None:
         """End the attempt because the process ends; the next one does the turn again."""
         self._end(Outcome(reason="killed", text=self.text, is_requeued=True))
+
+    def _cut(self) -> str:
+        """End the stream before its time; gives what was shown then."""
+        if not self._over.done():
+            self.on_cut()
+        return self.text
 
     def _end(self, outcome: Outcome) -> bool:
         is_first = not self._over.done()
@@ -198,7 +207,7 @@ class Run:
             self.give_back()  # decides nothing where a kill or a deadline has cancelled us
             raise
         except Exception as error:  # noqa: BLE001 - logged and told by `failure`
-            outcome = failure(error, shown=self.text, run=self.id)
+            outcome = failure(error, shown=self._cut(), run=self.id)
         if not self._over.done():
             self._over.set_result(outcome)
 
@@ -208,6 +217,10 @@ class Run:
             return True
         await asyncio.wait({self.task}, timeout=REAP)
         return self.task.done()
+
+
+def _nothing() -> None:
+    """What is done where nothing is held back."""
 
 
 def failure(error: BaseException, *, shown: str, run: RunId) -> Outcome:

@@ -8,7 +8,7 @@ from bot.agent.asides import Display
 from bot.agent.moments import Moments
 from bot.agent.shortening import HistoryShortening, NoHistoryShortening
 from bot.agent.spending import Spending
-from bot.backends.base import NoTools, Tools
+from bot.backends.base import NoTools, Oversight, Tools
 from bot.messages import Button, Frozen, InboundMessage
 from bot.tools.base import Ledger
 
@@ -73,6 +73,16 @@ class Redactor(Protocol):
     def open(self) -> RedactionStream: ...
 
     def redact(self, text: str) -> str: ...
+
+    async def redact_soon(self, text: str) -> str:
+        """The same; of a long text not on the event loop."""
+
+
+class InputGuard(Protocol):
+    """Hides what no model is to read."""
+
+    def __call__(self, then: Oversight) -> Oversight:
+        """What looks at each call of a turn before `then` does."""
 
 
 class Layers:
@@ -153,6 +163,7 @@ class Seams:
     injection: Check | None = None
     links: Redactor | None = None
     redactor: Redactor | None = None
+    input_guard: InputGuard | None = None
     learner: Learner | None = None
     media: MediaSource | None = None
     tools: ToolSource = field(default_factory=NoToolSource)

@@ -19,11 +19,11 @@ from bot.agent.asides import Display
 from bot.agent.billing import Bill
 from bot.agent.history import estimate_tokens
 from bot.agent.moments import Moments
-from bot.agent.news import news_of
+from bot.agent.news import News
 from bot.agent.pictures import show
 from bot.agent.prompt import Prompt, PromptBuilder
 from bot.agent.run import Outcome, Run
-from bot.agent.seams import Check, Learner, Seams
+from bot.agent.seams import Check, Learner, Redactor, Seams
 from bot.agent.spending import paid_by
 from bot.agent.store import Begun, Journal, ToolLedger
 from bot.agent.tab import Tab
@@ -112,6 +112,11 @@ class Turn:
     def learner(self) -> Learner | None:
         """Takes what there is to remember of a turn that went well."""
         return self._seams.learner
+
+    @property
+    def redactor(self) -> Redactor | None:
+        """Hides what must not leave the bot."""
+        return self._seams.redactor
 
     @property
     def display(self) -> Display:
@@ -278,6 +283,7 @@ class Turn:
         run.enter("model", seconds)
         await self._moments.status(run, "model")
         model = self._router.model(run.session)
+        guard = self._seams.input_guard
         turn = TurnInput(
             session=run.session,
             run=run.id,
@@ -287,7 +293,7 @@ class Turn:
             tools=tools,
             deadline=time.monotonic() + seconds,
             steering=run.steering,
-            oversight=self._moments.oversight(run, tab),
+            oversight=self._moments.oversight(run, tab if guard is None else guard(tab)),
             shortening=self._shortening.of_steps(backend, run.session, model, tools),
         )
         rounds = 1
@@ -312,6 +318,8 @@ class Turn:
         """Let the backend come to one end."""
         holds = run.message.trigger is Trigger.HEARTBEAT
         voice = Voice(run, self._seams.redactor, goes_on=goes_on, holds=holds)
+        run.on_cut = voice.break_off
+        news = News(self._bus, run.session, run.id, self._seams.redactor)
         outcome: Outcome | None = None
         asides = self._seams.display.of(run)
         events = backend.run(turn)
@@ -321,12 +329,13 @@ class Turn:
             except BudgetSpent as error:  # in the middle of a call, which must not be made again
                 if isinstance(events, AsyncGenerator):
                     await events.aclose()
-                voice.end()
+                voice.break_off()
                 return _refused(str(error), run)
             if asides is not None:
                 await asides.note(event)
             if isinstance(event, MessageEvent):
                 await self._moments.grown(run, event.content, replaces=event.replaces)
+            await news.tell(event)
             outcome = self._take(event, run, voice, tab)
         if outcome is not None:
             return outcome
@@ -338,7 +347,7 @@ class Turn:
             case MessageEvent():
                 voice.say(event.content, replaces=event.replaces)
             case ErrorEvent():
-                voice.end()
+                voice.break_off()
                 is_refused = tab.bill.is_refused(event.content)
                 return _refused(event.content, run) if is_refused else _gave_up(event, run)
             case DoneEvent():
@@ -350,8 +359,6 @@ class Turn:
                     attachments=event.attachments,
                     buttons=tuple(_disarm(button) for button in event.buttons),
                 )
-            case _:
-                self._bus.emit(news_of(event, run.session, run.id))
         return None
 
 

@@ -112,10 +112,7 @@ class Agency:
             gates=Gates(
                 before=around.checks,
                 suspicions=around.suspicions,
-                behind=(
-                    around.directories,
-                    *([AuditGate(around.audit, is_strict=True)] if settings.audit.strict else ()),
-                ),
+                behind=(around.directories, AuditGate(around.audit, is_strict=settings.audit.strict)),
             ),
         )
 

@@ -20,13 +20,15 @@ from bot.agent.turn import Turn
 from bot.agent.watchdog import LagGuard
 from bot.alarm import Alarm
 from bot.app.agency import Agency, Around
-from bot.app.guards import guards_of
 from bot.app.doors import Doors, outside_of
+from bot.app.guards import guards_of
 from bot.app.parts import (
     audit_log,
+    input_guard_of,
     loop_settings,
     media_of,
     prompt_builder,
+    quiet_redactor,
     redactor_of,
     router_of,
     rules_of,
@@ -52,6 +54,7 @@ from bot.plugins import load_plugins
 from bot.running import RunningBot
 from bot.scheduler.heartbeat import Target
 from bot.settings import ChannelSettings, Settings
+from bot.telemetry import hide_in_log
 from bot.tools.base import Tool
 from bot.web.health import Readiness
 from bot.web.operate import operator_routes
@@ -66,7 +69,7 @@ from channels.web import routes
 from memory.home import Home
 from memory.journal import JournalEntry
 from memory.store import Store
-from security.audit import note_result
+from security.audit import note_hidden, note_result
 
 log = logging.getLogger(__name__)
 
@@ -156,11 +159,14 @@ class App:
         home = self._stack.enter_context(Home(self._written.data_dir))
         settings = self._settings = await fill_secrets(self._written)
         self.store = await enter(Store(settings.data_dir, synchronous=settings.store.synchronous))
+        hide_in_log(quiet_redactor(settings, settings.redaction.logs).redact)
         self.audit = audit_log(settings, self.store, on_failure=self._audit_failed)
         await self.audit.open()
         self._stack.push_async_callback(self.audit.aclose)
-        if settings.audit.strict:
-            self.hooks.on(AfterToolCall, note_result(self.audit))
+        self.hooks.on(AfterToolCall, note_result(self.audit))
+        self._redactor = self._seams.redactor or redactor_of(
+            settings, settings.redaction.outbound, on_hidden=note_hidden(self.audit, "outbound")
+        )
         self._stack.enter_context(LagGuard())
         self._stack.push_async_callback(self.hooks.aclose)
         router = router_of(self._settings, self._backend, self.store.choices)
@@ -198,7 +204,10 @@ class App:
         self._notebook = Notebook(
             self.store.chats, self.store.state("bot", "admins"), is_admin=self.doors.is_admin
         )
-        self._alarm = await enter(Alarm(self.bus, self.store.outbox, admin_chats=self._notebook.admin_chats))
+        redact = self._redactor.redact
+        self._alarm = await enter(
+            Alarm(self.bus, self.store.outbox, admin_chats=self._notebook.admin_chats, redact=redact)
+        )
         self._guards = guards_of(
             settings,
             self.store.blocked,
@@ -216,7 +225,7 @@ class App:
             router=router,
             hooks=self.hooks,
             audit=self.audit,
-            redact=redactor_of(settings, settings.redaction.outbound).redact,
+            redact=redact,
             is_operator=self.doors.is_operator,
             directories=directories,
             checks=(self._guards.commands, self._guards.sends),
@@ -265,6 +274,7 @@ class App:
             journal=self.store.journal,
             on_restart=self.restart_asked.set,
             live_channels=LIVE_CHANNELS,
+            redact=self._redactor.redact,
         )
 
     def _heartbeat_target(self) -> Target:
@@ -399,6 +409,8 @@ class App:
                 overheard=seams.overheard or self._guards.messages,
                 answers=seams.answers or self._guards.answers,
                 media=seams.media or media_of(self._settings, self.platforms),
+                redactor=self._redactor,
+                input_guard=seams.input_guard or input_guard_of(self._settings),
             )
         )
 

@@ -1,6 +1,7 @@
 """What the parts of the bot are given of the settings."""
 
 from collections.abc import Callable, Collection
+from functools import partial
 from secrets import token_bytes
 from urllib.parse import urlsplit
 
@@ -10,6 +11,7 @@ from bot.agent.control import People
 from bot.agent.loop import LoopSettings
 from bot.agent.prompt import PromptBuilder
 from bot.agent.queueing import QueueRules, RulesOf
+from bot.agent.seams import InputGuard
 from bot.agent.workspace import Workspace
 from bot.backends.base import AgentBackend
 from bot.backends.one import OneBackend
@@ -28,7 +30,7 @@ from channels.platforms import Platforms
 from channels.registry import ADAPTERS
 from memory.store import Store
 from security.audit import AuditLog, Rotation
-from security.redaction import Policy, Redactor, secret_values
+from security.redaction import ModelInput, NameRedactor, OnHidden, Policy, Redactor, secret_values
 
 
 def prompt_builder(settings: Settings, bus: Bus, directories: Directories) -> PromptBuilder:
@@ -64,11 +66,26 @@ def media_of(settings: Settings, platforms: Platforms) -> Media:
     )
 
 
-def redactor_of(settings: Settings, place: PlaceSettings) -> Redactor:
+def redactor_of(settings: Settings, place: PlaceSettings, *, on_hidden: OnHidden | None = None) -> Redactor:
     """What hides secrets and personal data in one place, and the secrets of the settings everywhere."""
     key = settings.redaction.hash_key
     secret = key.get_secret_value().encode() if key is not None else token_bytes(32)
-    return Redactor(Policy.of(place, key=secret), secret_values(settings))
+    return Redactor(Policy.of(place, key=secret), secret_values(settings), on_hidden=on_hidden)
+
+
+def quiet_redactor(settings: Settings, place: PlaceSettings) -> Redactor | NameRedactor:
+    """The same for logs and memory, where names are hidden, too, if the settings want it.
+
+    Raises:
+        ConfigError: They want it, and the extra `pii` is missing.
+    """
+    redactor = redactor_of(settings, place)
+    return NameRedactor(redactor.redact) if settings.redaction.names == "mask" else redactor
+
+
+def input_guard_of(settings: Settings) -> InputGuard:
+    """What hides from models what the settings do not want them to read."""
+    return partial(ModelInput, redactor_of(settings, settings.redaction.model_input).redact)
 
 
 def audit_log(settings: Settings, store: Store, *, on_failure: Callable[[str], None]) -> AuditLog:

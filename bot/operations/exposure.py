@@ -13,7 +13,6 @@ from pydantic import BaseModel, SecretStr
 
 from bot.app import find_channels, find_sandbox_fault
 from bot.settings import Settings, variable_name
-from bot.settings.access import OPEN, AccessSettings
 from bot.settings.redaction import PlaceSettings
 from bot.settings.references import REFERENCE
 from bot.web.hosts import is_loopback
@@ -97,7 +96,7 @@ def _people(settings: Settings) -> Iterator[Finding]:
     if not any(accounts for accounts, _ in find_channels(settings).values()):
         yield Finding("ok", "people: no platform is on")
         return
-    access: AccessSettings = getattr(settings, "access", OPEN)
+    access = settings.access
     modes = {"direct chats": access.mode, "groups": access.groups or access.mode}
     modes |= {f"{name}, direct chats": one.mode for name, one in access.channels.items() if one.mode}
     modes |= {f"{name}, groups": one.groups for name, one in access.channels.items() if one.groups}

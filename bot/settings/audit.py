@@ -10,7 +10,7 @@ class AuditSettings(Section):
 
     strict: bool = Field(
         default=False,
-        description="Record each tool call; refuse those that act while the log can't be written.",
+        description="Refuse tool calls that act while the log can't be written.",
     )
     rotate_mb: int = Field(default=16, ge=1, le=1_024, description="Size at which a new file begins, in MB.")
     rotate_days: int = Field(default=30, ge=1, le=366, description="Days after which a new file begins.")

@@ -7,6 +7,7 @@ from pydantic import Field, SecretStr
 from bot.settings.base import Section
 
 RedactionAction: TypeAlias = Literal["off", "log", "mask", "hash"]
+NamesAction: TypeAlias = Literal["off", "mask"]
 
 EMAIL = "E-mail addresses."
 PHONE = "Phone numbers."
@@ -46,7 +47,7 @@ class AuditPlace(PlaceSettings):
 
 
 class OutboundPlace(PlaceSettings):
-    """What is shown to who is asked for a permission, and by `python -m bot redact`.
+    """What leaves the bot: answers, what tools send, what is asked and shown in any channel.
 
     Who asks for a phone number wants to read it; nobody has to read a whole card number there, or the number
     that a state gave to a person.
@@ -56,11 +57,37 @@ class OutboundPlace(PlaceSettings):
     national_id: RedactionAction = Field(default="mask", description=NATIONAL_ID)
 
 
+class LogsPlace(PlaceSettings):
+    """What is logged: messages are not, so that there is little else to hide than keys."""
+
+
+class MemoryPlace(PlaceSettings):
+    """What is remembered for long."""
+
+    card: RedactionAction = Field(default="mask", description=CARD)
+    national_id: RedactionAction = Field(default="mask", description=NATIONAL_ID)
+
+
+class ModelPlace(PlaceSettings):
+    """What models get to read. Only the bot's own secrets are masked: models work with the rest."""
+
+    secrets: RedactionAction = Field(
+        default="off", description="Keys, tokens, passwords: off, log, mask, hash."
+    )
+
+
 class RedactionSettings(Section):
     """Redaction, by place."""
 
     audit: AuditPlace = AuditPlace()
     outbound: OutboundPlace = OutboundPlace()
+    logs: LogsPlace = LogsPlace()
+    memory: MemoryPlace = MemoryPlace()
+    model_input: ModelPlace = ModelPlace()
+    names: NamesAction = Field(
+        default="off",
+        description="Names and addresses in logs and memory: off, mask; mask needs the extra `pii`.",
+    )
     hash_key: SecretStr | None = Field(
         default=None,
         min_length=16,

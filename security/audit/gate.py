@@ -1,8 +1,9 @@
 """Writes down what the agent does with its tools, and stops those that act while nothing can be written."""
 
-import json
 from collections.abc import Callable
 from typing import Final, Literal
+
+import msgspec
 
 from bot.agent.audit import AuditEvent, Value
 from bot.hooks.points import AfterToolCall
@@ -12,6 +13,7 @@ from security.audit.log import AuditLog
 ACTING: Final[frozenset[Risk]] = frozenset({"write", "exec", "send"})
 MAX_ARGUMENTS: Final = 15
 MAX_VALUE: Final = 200  # characters of an argument
+MAX_REASON: Final = 300  # characters of why a call was denied
 REFUSED: Final = (
     "the audit log can't be written, and until it can, nothing that writes, executes or sends is done. "
     "Tell the person that an admin has to look at the log"
@@ -41,6 +43,25 @@ class AuditGate:
         if await self._log.keep(_attempt(tool, arguments, context)):
             return arguments
         return Denied(reason=REFUSED)
+
+
+def note_denied(log: AuditLog) -> Callable[[Tool, ToolContext, str, str], None]:
+    """Make what writes down that a gate has denied a call: of which tool, where, which gate, and why."""
+
+    def note(tool: Tool, context: ToolContext, gate: str, reason: str) -> None:
+        event = AuditEvent(
+            severity="warning",
+            actor=context.person,
+            action=f"tool denied {tool.name}",
+            target=context.call_id,
+            status="denied",
+            session=context.session,
+            run=context.message.run,
+            context=(("gate", gate), ("reason", reason[:MAX_REASON])),
+        )
+        log.note(event)
+
+    return note
 
 
 def note_result(log: AuditLog) -> Callable[[AfterToolCall], None]:
@@ -83,7 +104,7 @@ def _shown(tool: Tool, arguments: Arguments) -> tuple[tuple[str, Value], ...]:
 
 
 def _beginning(value: object, *, is_message: bool) -> str:
-    text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, default=str)
+    text = value if isinstance(value, str) else msgspec.json.encode(value, enc_hook=str).decode()
     if is_message:
         return f"({len(text)} characters)"
     return text if len(text) <= MAX_VALUE else f"{text[:MAX_VALUE]}… ({len(text)} characters)"

@@ -23,6 +23,7 @@ log = logging.getLogger(__name__)
 
 MAX_WAITING: Final = 10_000  # events of each kind; past it `record` waits, and `note` refuses
 MAX_BATCH: Final = 256  # events that are written together
+NOTE_SECONDS: Final = 0.1  # that an event nobody waits for may wait for others, to be written with them
 WRITE_SECONDS: Final = 10.0
 CLOSE_SECONDS: Final = 10.0
 DEFAULT_ROTATION: Final = Rotation()
@@ -38,9 +39,10 @@ class Pointer(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class _Waiting:
-    """An event on its way; `is_written` is there where somebody waits for it."""
+    """An event on its way, and when it was handed in; `is_written` is there where somebody waits for it."""
 
-    entry: AuditEntry
+    event: AuditEvent
+    at: datetime
     is_written: asyncio.Future[bool] | None = None
 
 
@@ -55,7 +57,7 @@ class AuditLog:
 
     Args:
         redact: Hides what must not be kept, in targets, states and context; actor, action and session are
-            kept as they are. An event that it fails on is kept without these texts.
+            kept as they are. An event that it fails on is kept without these texts. Called by the thread.
         on_failure: Told once when the log can't be written any more, with the cause.
         is_synced: See `Writer`.
         max_waiting: Events that may wait for the disk.
@@ -88,6 +90,7 @@ class AuditLog:
         self._waiting: deque[_Waiting] = deque()
         self._is_idle = asyncio.Event()
         self._is_idle.set()
+        self._timer: asyncio.TimerHandle | None = None
         self._opening = asyncio.Lock()
         self._has_begun = False
         self._is_open = True
@@ -114,6 +117,7 @@ class AuditLog:
                 await self._slots.acquire()
                 is_written: asyncio.Future[bool] = asyncio.get_running_loop().create_future()
                 self._take(event, is_written)
+                self._start()
                 if not await is_written:
                     return False
         except TimeoutError:
@@ -129,6 +133,8 @@ class AuditLog:
             self._fail([event.action], f"{len(self._waiting)} events wait to be written")
             return
         self._take(event, None)
+        if self._timer is None and self._is_idle.is_set():
+            self._timer = asyncio.get_running_loop().call_later(NOTE_SECONDS, self._start)
 
     async def aclose(self) -> None:
         """Write what waits, and take nothing more; gives up after 10 s."""
@@ -137,6 +143,7 @@ class AuditLog:
             async with asyncio.timeout(CLOSE_SECONDS):
                 if self._waiting:
                     await self.open()
+                    self._start()
                 await self._is_idle.wait()
                 await self._pointer.tell()
         except TimeoutError:
@@ -151,12 +158,18 @@ class AuditLog:
     # --- on the way to the disk
 
     def _take(self, event: AuditEvent, is_written: asyncio.Future[bool] | None) -> None:
-        waiting = _Waiting(make_entry(event, self._redact, self._clock()), is_written)
-        if not self._is_open:
-            self._answer([waiting], is_written=False)
-            self._fail([event.action], "the log is closed")
+        waiting = _Waiting(event, self._clock(), is_written)
+        if self._is_open:
+            self._waiting.append(waiting)
             return
-        self._waiting.append(waiting)
+        self._answer([waiting], is_written=False)
+        self._fail([event.action], "the log is closed")
+
+    def _start(self) -> None:
+        """Have what waits written, unless that is going on."""
+        if self._timer is not None:
+            self._timer.cancel()
+            self._timer = None
         if self._is_idle.is_set():
             self._go_on()
 
@@ -167,17 +180,20 @@ class AuditLog:
             return
         self._is_idle.clear()
         batch = [self._waiting.popleft() for _ in range(min(MAX_BATCH, len(self._waiting)))]
-        entries = [waiting.entry for waiting in batch]
-        if self._lost:
-            entries.insert(0, self._loss())
-        written = asyncio.wrap_future(self._thread.submit(self._writer.append, entries))
+        loss = [self._loss()] if self._lost else []
+        written = asyncio.wrap_future(self._thread.submit(self._write, loss, batch))
         written.add_done_callback(partial(self._settle, batch, self._lost))
+
+    def _write(self, loss: list[AuditEntry], batch: Sequence[_Waiting]) -> tuple[str, int]:
+        """Redact and write events; what the thread does."""
+        entries = [make_entry(waiting.event, self._redact, waiting.at) for waiting in batch]
+        return self._writer.append(loss + entries)
 
     def _settle(self, batch: Sequence[_Waiting], reported: int, written: _Outcome) -> None:
         error = None if written.cancelled() else written.exception()
         if written.cancelled() or error is not None:
             self._lost += len(batch)
-            actions = [waiting.entry.action for waiting in batch]
+            actions = [waiting.event.action for waiting in batch]
             self._fail(actions, str(error or "the thread has ended"), error)
             self._answer(batch, is_written=False)
         else:

@@ -1,8 +1,22 @@
 """Hides secrets and personal data in texts and streams."""
 
+from security.redaction.learning import RedactedLearner
 from security.redaction.matches import Match
+from security.redaction.model_input import ModelInput
+from security.redaction.names import NameRedactor
 from security.redaction.policy import Policy
-from security.redaction.redactor import Redacted, RedactionStream, Redactor
+from security.redaction.redactor import OnHidden, Redacted, RedactionStream, Redactor
 from security.redaction.values import secret_values
 
-__all__ = ["Match", "Policy", "Redacted", "RedactionStream", "Redactor", "secret_values"]
+__all__ = [
+    "Match",
+    "ModelInput",
+    "NameRedactor",
+    "OnHidden",
+    "Policy",
+    "Redacted",
+    "RedactedLearner",
+    "RedactionStream",
+    "Redactor",
+    "secret_values",
+]

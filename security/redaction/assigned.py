@@ -23,6 +23,7 @@ NAMES = (
 NAMED = re.compile(f"(?i)(?:{WORDS}|{NAMES}){GLUE}")
 BEARER = re.compile(r"(?i)(?:\bbearer|\bauthorization:\s{0,3}(?:basic|token))\s{1,3}\Z")
 TOKEN = re.compile(r"[A-Za-z0-9._~+/=-]{12,}")
+NEAR = 12  # characters before a value in which a sign stands
 SIGN = re.compile(r"[:=]++")
 SIGNS = re.compile(r"[:=]|\b(?:is|ist|est|es)\s*[\"'`]?\Z|[：是为は]|(?i:bearer|basic|token)\s+\Z")
 LOGIN = re.compile(r"(?<=://)[^\s/@:]{0,64}+:([^\s/@]{3,128}+)@")
@@ -48,7 +49,7 @@ def _trimmed(text: str, start: int, end: int) -> int:
 
 def _judge(text: str, start: int, end: int) -> Iterator[Match]:
     before = text[max(0, start - LOOK_BACK) : start]
-    if end - start < 6 or not SIGNS.search(before[-12:]):
+    if end - start < 6 or not SIGNS.search(before[-NEAR:]):
         return
     if not before.endswith("=") and (rest := BEHIND_AND.match(text, end)) is not None:
         end = _trimmed(text, end, rest.end())  # only in a query does `&` end a value

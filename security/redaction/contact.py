@@ -26,12 +26,12 @@ PHONE = re.compile(f"{NOT_A_DIGIT_BEFORE}(?<!\\+)(?:{'|'.join(PHONE_FORMS)}){NOT
 NAMED_PHONE = re.compile(
     r"(?<![A-Za-z0-9_+])(?:\+|\()?\d(?:[ .\-/()]{0,2}\d){6,14}(?: ?x\d{1,5})?(?![A-Za-z0-9_])", re.ASCII
 )
-PHONE_NAME = re.compile(
+PHONE_WORD = (
     r"(?i:\b(?:tel|telephone|telefon|phone|mobile|mobil|handy|fax|cell|whatsapp|call(?: me)?(?: at| on)?"
     r"|reach me (?:at|on)|t[ée]l[ée]phone|tel[ée]fono|rufnummer|nummer)\b"
     r"|电话|手机|手机号|号码|联系方式|携帯|電話)"
-    r"[^\n0-9+]{0,14}\Z"
 )
+PHONE_NAME = re.compile(rf"{PHONE_WORD}[^\n0-9+]{{0,14}}\Z")
 IPV4 = re.compile(
     r"(?<![A-Za-z0-9_.-])(?:(?:25[0-5]|2[0-4]\d|1\d\d|[1-9]?\d)\.){3}(?:25[0-5]|2[0-4]\d|1\d\d|[1-9]?\d)"
     r"(?![A-Za-z0-9_])(?!\.\d)",

@@ -13,25 +13,30 @@ from security.redaction.numbers import find_birth_dates, find_cards, find_ibans,
 Find: TypeAlias = Callable[[str, int, int], Iterator[Match]]
 
 LEAST = 6  # characters of what is worth a look
-# What comes first wins. The signs are a cheap look whether there can be a match at all.
-DETECTORS: tuple[tuple[Group, re.Pattern[str], Find], ...] = (
-    ("secrets", re.compile(r"[0-9@]|[!-~]{16}"), find_formats),
-    ("secrets", re.compile(r"[0-9!@#$%^&*+?~]|[!-~]{10}"), find_assigned),
-    ("email", re.compile(r"@"), find_emails),
-    ("iban", re.compile(r"[A-Z]{2}[0-9]{2}[ A-Z0-9-]{11}"), find_ibans),
-    ("card", re.compile(r"[0-9](?:[ -]?[0-9]){12}"), find_cards),
-    ("national_id", re.compile(r"[0-9](?:[ .A-Za-z-]{0,6}[0-9]){4}"), find_national_ids),
-    ("birth_date", re.compile(r"[0-9].{0,12}[0-9]"), find_birth_dates),
-    ("phone", re.compile(r"[0-9](?:[ .()/-]{0,2}[0-9]){6}"), find_phones),
-    ("ip", re.compile(r"[0-9]\.[0-9]|[0-9A-Fa-f]*:[0-9A-Fa-f]*:"), find_ips),
+# What comes first wins. A sign, and how many digits there are at least, say cheaply whether there can be one.
+DETECTORS: tuple[tuple[Group, int, re.Pattern[str], Find], ...] = (
+    ("secrets", 0, re.compile(r"[0-9@]|[!-~]{16}"), find_formats),
+    ("secrets", 0, re.compile(r"[0-9!@#$%^&*+?~]|[!-~]{10}"), find_assigned),
+    ("email", 0, re.compile(r"@"), find_emails),
+    ("iban", 2, re.compile(r"[A-Z]{2}[0-9]{2}[ A-Z0-9-]{11}"), find_ibans),
+    ("card", 13, re.compile(r"[2-6](?<![A-Za-z0-9_].)[0-9]{3}(?:[ -]?[0-9]){9}", re.DOTALL), find_cards),
+    ("national_id", 6, re.compile(r"[0-9](?:[ .A-Za-z-]{0,6}[0-9]){4}"), find_national_ids),
+    ("birth_date", 4, re.compile(r"[0-9].{0,12}[0-9]"), find_birth_dates),
+    ("phone", 7, re.compile(r"[0-9](?:[ .()/-]{0,2}[0-9]){6}"), find_phones),
+    ("ip", 0, re.compile(r"[0-9]\.[0-9]|[0-9A-Fa-f]*:[0-9A-Fa-f]*:"), find_ips),
 )
 
 
 class Detector:
-    """Finds what belongs to some groups."""
+    """Finds what belongs to some groups.
+
+    Attributes:
+        skips_words: Nothing of these groups begins with a long word.
+    """
 
     def __init__(self, groups: Set[Group]) -> None:
-        self._detectors = tuple((sign, find) for group, sign, find in DETECTORS if group in groups)
+        self.skips_words = "email" not in groups
+        self._detectors = tuple((sign, find) for group, _, sign, find in DETECTORS if group in groups)
 
     def find(self, text: str, start: int, end: int) -> list[Match]:
         """The matches in a unit of `text`, in order and apart; names before `start` are read, too."""

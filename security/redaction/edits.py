@@ -36,6 +36,12 @@ class Writer:
             self._read += len(text)
             self._written += len(text)
 
+    def through(self, text: str) -> str:
+        """Give out at once what came, where nothing waits to be taken; gives it back."""
+        self._read += len(text)
+        self._written += len(text)
+        return text
+
     def hide(self, kind: str, length: int, mask: str) -> None:
         """Give a mask out for `length` characters."""
         if self._is_recording:
@@ -54,8 +60,11 @@ class Writer:
 
     def take(self) -> str:
         """What was given out since the last time."""
-        parts, self._parts = self._parts, []
-        return "".join(parts)
+        parts = self._parts
+        if not parts:
+            return ""
+        self._parts = []
+        return "".join(parts) if len(parts) > 1 else parts[0]
 
 
 def trace(edits: list[Edit], offset: int, *, is_end: bool = False) -> int:

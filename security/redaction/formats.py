@@ -10,7 +10,8 @@ W = r"[A-Za-z0-9]"
 U = r"[A-Za-z0-9_-]"
 HEX = r"[0-9a-f]"
 # Each pattern begins with what nothing else begins with; the varied part is in brackets and must look random.
-# None may need more than 128 characters to be sure of itself: see `patterns.py`.
+# None may begin with what `units.WORD` takes for a word, or need more than 128 characters to be sure,
+# as `patterns.py` says.
 FORMATS: dict[str, str] = {
     "anthropic": rf"sk-ant-(?:{W}{{2,10}}-)?({U}{{24,}}+)",
     "openrouter": rf"sk-or-(?:v1-)?({HEX}{{32,}}+)",
@@ -59,7 +60,7 @@ FORMATS: dict[str, str] = {
     "airtable": rf"pat{W}{{14}}\.({HEX}{{40,}}+)",
     "atlassian": r"ATATT3([A-Za-z0-9_=-]{40,}+)",
     "vault": rf"hv[sbr]\.({U}{{24,}}+)",
-    "terraform": rf"({W}{{14}}\.atlasv1\.{U}{{40,}}+)",
+    "terraform": rf"((?![A-Za-z][a-z]{{6}}){W}{{14}}\.atlasv1\.{U}{{40,}}+)",
     "grafana": r"gl(?:c|sa)_([A-Za-z0-9+/_=]{32,}+)",
     "new_relic": rf"NRAK-({W}{{24,}}+)",
     "sentry": r"sntry[su]_([A-Za-z0-9+/=_-]{40,}+)",
@@ -73,14 +74,34 @@ FORMATS: dict[str, str] = {
     "jwt": rf"eyJ((?:(?:hbGci|0eXAi|raWQi|lbmMi|4NX){U}{{80,}}+|{U}{{10,}}+\.{U}{{6,}}+)(?:\.{U}*+)*+)",
     "feishu": rf"(?:t|u|a)-g1({W}{{30,}}+)",
 }
+LEAST = 20  # characters of the shortest one
+# With what each of them begins, as short as still says something; the last two have it in their middle.
+HEADS = re.compile(
+    r"(?<![A-Za-z0-9-])(?:sk[-_]|gh[pousr]_|github_p|gl[a-z]{1,5}[-_]|xox|xapp-|hooks\.s|[0-9]{8,10}:A|bot[0-9]{8}"
+    r"|discord|[MNO][A-Za-z0-9]{22}|[rp]k_|whsec_|A(?:KIA|SIA|BIA|CCA|ROA|IDA|Iza|TATT3|GE-SEC)|GOCSPX-|ya29\."
+    r"|1//0|npm_|pypi-|rubygems_|hf_|api_org_|r8_|gsk_|xai-|pplx-|tvly-|fw_|nvapi-|lsv2_|SG\.|key-|xkeysib-"
+    r"|SK[0-9a-f]{32}|do[oprt]_v1|shp|sq0|dapi[0-9a-f]|dp\.|lin_api_|ntn_|secret_|fig[dour]_|pat[A-Za-z0-9]{14}\."
+    r"|hv[sbr]\.|NRAK-|sntry|dckr_|PMAK-|pscale_|sb[p_]|sl\.|EAA[A-Z]|eyJ|[tua]-g1)|-us[0-9]|\.atlasv1\.",
+    re.ASCII,
+)
 # A letter before may be the end of an escape, as in `\nghp_...` inside JSON, or of a percent sequence.
 BEFORE = r"(?:(?<![A-Za-z0-9_-])|(?<=\\[nrt])|(?<=%[0-9A-F][0-9A-F])|(?<=[0-9]_))"
 NAMES = tuple(FORMATS)
 ANY = re.compile(f"{BEFORE}(?:" + "|".join(f"(?:{pattern})" for pattern in FORMATS.values()) + ")", re.ASCII)
 
 
+def may_be_key(text: str, start: int, end: int) -> bool:
+    """Whether it is worth to look for a key between two offsets; most of the time it is not."""
+    if HEADS.search(text, start, end) is not None:
+        return True
+    start = max(0, start - 3)  # where an escape may begin: its end is a letter like any other
+    return text.find("\\", start, end) >= 0 or text.find("%", start, end) >= 0
+
+
 def find_formats(text: str, start: int, end: int) -> Iterator[Match]:
     """Keys and tokens between two offsets, without samples such as `AKIA...EXAMPLE`."""
+    if not may_be_key(text, start, end):
+        return
     for found in ANY.finditer(text, start, end):
         assert found.lastindex is not None, "every format has one group"
         kind = NAMES[found.lastindex - 1]

@@ -11,6 +11,7 @@ from security.redaction.matches import CONFIGURED
 
 LEAST: Final = 8  # characters of a value that is hidden; shorter ones are in every text
 SURE: Final = 96  # characters after which a longer value is taken for found
+PAGE: Final = 500  # characters from which looking for one after the other is quicker
 CUT_OFF: Final = 16  # characters of a value at the end of a text that are hidden though the rest is missing
 
 
@@ -24,6 +25,10 @@ class Literals:
             self._rests.setdefault(variant[:SURE], []).append(variant[SURE:])
         heads = sorted(self._rests, key=len, reverse=True)
         self._any = re.compile("|".join(map(re.escape, heads))) if heads else None
+        self._beginnings = sorted({head[:LEAST] for head in heads})
+        self._beginning = re.compile("|".join(map(re.escape, self._beginnings)))
+        pairs, firsts = ({re.escape(head[:size]) for head in heads} for size in (2, 1))
+        self._first = re.compile(f"{'|'.join(sorted(pairs))}|(?:{'|'.join(sorted(firsts))})\\Z")
         self._prefixes = frozenset(head[:size] for head in heads for size in range(1, len(head)))
         self._enough = {
             head[:size]
@@ -35,9 +40,20 @@ class Literals:
     def __bool__(self) -> bool:
         return self._any is not None
 
+    def may_be_in(self, text: str) -> bool:
+        """Whether there is as much of a value in a text as is ever hidden."""
+        if self._any is None:
+            return False
+        if len(text) > PAGE:
+            return any(beginning in text for beginning in self._beginnings)
+        return self._beginning.search(text) is not None
+
     def find(self, text: str, start: int) -> re.Match[str] | None:
         """The first value from `start` on, by its first `SURE` characters."""
-        return self._any.search(text, start) if self._any else None
+        if self._any is None:
+            return None
+        found = self._beginning.search(text, start)  # a short look for what is rarely there
+        return self._any.search(text, found.start()) if found is not None else None
 
     def rests_of(self, head: str) -> list[str]:
         """How values that begin with `head` go on behind it."""
@@ -45,9 +61,11 @@ class Literals:
 
     def held_from(self, text: str, start: int) -> int:
         """Where the end of `text` begins that may be the beginning of a value."""
-        for place in range(max(start, len(text) - SURE + 1), len(text)):
-            if text[place:] in self._prefixes:
-                return place
+        if self._any is None:
+            return len(text)
+        for first in self._first.finditer(text, max(start, len(text) - SURE + 1)):
+            if text[first.start() :] in self._prefixes:
+                return first.start()
         return len(text)
 
     def is_enough(self, text: str) -> bool:
@@ -85,11 +103,18 @@ class LiteralStage:
 
     def feed(self, text: str) -> str:
         """Take more; gives what may be shown by now."""
-        self._advance(self._held + text, is_final=False)
+        text = self._held + text
+        if not self._rests and not self._literals.may_be_in(text):
+            held = self._literals.held_from(text, 0)
+            self._held = text[held:]
+            return self._writer.through(text[:held])
+        self._advance(text, is_final=False)
         return self._writer.take()
 
     def flush(self) -> str:
         """The rest; the beginning of a value at the end is hidden, where it gives that value away."""
+        if not self._held:
+            return ""
         self._advance(self._held, is_final=True)
         return self._writer.take()
 

@@ -105,10 +105,11 @@ DATE = re.compile(
 LATE_YEAR = re.compile(
     r"(?<![A-Za-z0-9_])(?:3[01]|[12]\d|0?\d)(?:st|nd|rd|th)?, ?(?:19|20)\d\d(?![A-Za-z0-9_])", re.ASCII
 )
-BIRTH = re.compile(
+BIRTH_WORD = (
     r"(?i:\bdob\b|d\.o\.b|birth|\bborn\b|geboren|geburt|\bgeb\.|n[ée]e? le|naissance|nacid|nacimiento|nascid"
-    r"|nascimento|nato il|nata il|nascita|rodilsya|рожд|родил|出生|生日|生年月日|생년월일)[^\n]{0,24}\Z"
+    r"|nascimento|nato il|nata il|nascita|rodilsya|рожд|родил|出生|生日|生年月日|생년월일)"
 )
+BIRTH = re.compile(rf"{BIRTH_WORD}[^\n]{{0,24}}\Z")
 
 
 def find_cards(text: str, start: int, end: int) -> Iterator[Match]:

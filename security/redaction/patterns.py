@@ -6,7 +6,7 @@ from collections.abc import Callable
 from security.redaction.detect import Detector
 from security.redaction.edits import Writer
 from security.redaction.matches import Match
-from security.redaction.units import MOST, end_of_unit, skip_dull
+from security.redaction.units import MOST, end_of_unit, rest_of_word, skip_dull, skip_word
 
 CONTEXT = 96  # characters before a unit that are kept: names of values stand there
 GIVEN_UP = (
@@ -32,6 +32,7 @@ class PatternStage:
         self._text = ""  # context, and what was not given out yet
         self._place = 0  # where the second begins
         self._is_in_tail = False
+        self._is_in_word = False
 
     def feed(self, text: str) -> str:
         """Take more; gives what may be shown by now."""
@@ -41,6 +42,8 @@ class PatternStage:
 
     def flush(self) -> str:
         """The rest."""
+        if self._place == len(self._text):
+            return ""
         self._advance(is_final=True)
         return self._writer.take()
 
@@ -59,7 +62,7 @@ class PatternStage:
         text = self._text
         if self._is_in_tail:
             return self._swallow_tail(place)
-        dull = skip_dull(text, place)
+        dull = self._skip(text, place)
         if dull > place:
             self._writer.show(text[place:dull])
             return dull
@@ -67,6 +70,17 @@ class PatternStage:
         if end is None:
             return None
         return self._take(place, end) if end - place <= MOST else self._take_piece(place)
+
+    def _skip(self, text: str, place: int) -> int:
+        """Where what can hold nothing ends; the same place in whatever pieces it came."""
+        if self._is_in_word:
+            place = rest_of_word(text, place)
+            self._is_in_word = place == len(text)
+        end = skip_dull(text, place)
+        if end == place and self._detector.skips_words:
+            end = skip_word(text, place)
+            self._is_in_word = place < end == len(text)
+        return end
 
     def _swallow_tail(self, place: int) -> int:
         found = TAIL.match(self._text, place)

@@ -42,13 +42,14 @@ class PemStage:
     def feed(self, text: str) -> str:
         """Take more; gives what may be shown by now."""
         if not self._held and not self._is_inside and "-" not in text:
-            self._writer.show(text)
-        else:
-            self._advance(self._held + text, is_final=False)
+            return self._writer.through(text)
+        self._advance(self._held + text, is_final=False)
         return self._writer.take()
 
     def flush(self) -> str:
         """The rest."""
+        if not self._held:
+            return ""
         self._advance(self._held, is_final=True)
         return self._writer.take()
 

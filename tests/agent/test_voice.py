@@ -7,6 +7,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from bot.agent.run import Run
+from bot.agent.seams import Redactor
 from bot.agent.silence import SILENCE, is_silence, may_become_silence
 from bot.agent.store import Pending
 from bot.agent.voice import Voice
@@ -40,21 +41,23 @@ PIECES = st.lists(
 class Masking:
     """Hides a word, and holds back what may become it; a redactor as the seam wants it."""
 
-    SECRET, MASK = "secret", "******"
-
-    def __init__(self) -> None:
+    def __init__(self, secret: str = "secret", mask: str = "******") -> None:
+        self._secret, self._mask = secret, mask
         self._held = ""
 
     def open(self) -> "Masking":
-        return Masking()
+        return Masking(self._secret, self._mask)
 
     def redact(self, text: str) -> str:
-        return text.replace(self.SECRET, self.MASK)
+        return text.replace(self._secret, self._mask)
+
+    async def redact_soon(self, text: str) -> str:
+        return self.redact(text)
 
     def feed(self, text: str) -> str:
         text = self.redact(self._held + text)
         kept = next(
-            (size for size in range(len(self.SECRET) - 1, 0, -1) if text.endswith(self.SECRET[:size])), 0
+            (size for size in range(len(self._secret) - 1, 0, -1) if text.endswith(self._secret[:size])), 0
         )
         self._held = text[len(text) - kept :]
         return text[: len(text) - kept]
@@ -66,11 +69,13 @@ class Masking:
 class Stage:
     """A voice, and what is heard of it."""
 
-    def __init__(self, *, redactor: Masking | None = None) -> None:
+    def __init__(
+        self, *, redactor: Redactor | None = None, then: Redactor | None = None, holds: bool = False
+    ) -> None:
         bus = LocalBus()
         self._heard = bus.outbound()
         self.run = Run(Pending(message=inbound(), attempts=0), bus)
-        self.voice = Voice(self.run, redactor)
+        self.voice = Voice(self.run, redactor, then=then, holds=holds)
         self.chunks: list[Chunk] = []
 
     def say(self, *pieces: str) -> "Stage":
@@ -160,6 +165,48 @@ async def test_a_redaction_that_begins_anew_forgets_what_it_held_back() -> None:
     stage.voice.end()
 
     assert stage.heard() == "a ret"
+
+
+async def test_what_a_second_look_hides_is_hidden_in_what_the_first_has_left() -> None:
+    stage = Stage(redactor=Masking(), then=Masking("***", "(hidden)")).say("a sec", "ret th", "ere")
+    stage.voice.end()
+
+    assert stage.heard() == "a (hidden)(hidden) there"
+
+
+async def test_an_answer_that_is_broken_off_shows_what_was_held_back_and_no_more() -> None:
+    stage = Stage(redactor=Masking()).say("a long sec")
+    assert stage.heard() == "a long "
+
+    stage.voice.break_off()
+    stage.voice.break_off()
+
+    assert stage.heard() == "a long sec"
+
+
+async def test_half_a_secret_is_not_shown_where_an_answer_is_broken_off() -> None:
+    stage = Stage(redactor=Masking("a-very-long-secret")).say("it is a-very-long")
+    stage.voice.break_off()
+
+    assert stage.heard() == "it is "
+
+
+@pytest.mark.parametrize("holds", [False, True])
+async def test_an_answer_of_which_nothing_is_shown_stays_so_when_it_is_broken_off(holds: bool) -> None:
+    stage = Stage(holds=holds).say("no_")
+    stage.voice.break_off()
+
+    assert stage.heard() == ""
+
+
+async def test_after_the_end_nothing_is_published_twice() -> None:
+    stage = Stage(redactor=Masking()).say("a long sec")
+    stage.voice.end()
+    stage.voice.break_off()
+    stage.say("secret")
+    stage.voice.say("secret", replaces=True)
+
+    assert stage.heard() == "a long sec"
 
 
 @given(st.lists(st.text(min_size=1, max_size=5), max_size=20))

@@ -4,6 +4,7 @@ import asyncio
 import json
 import logging
 import resource
+import threading
 from collections.abc import AsyncIterator, Iterator
 from contextlib import contextmanager
 from datetime import datetime, timedelta
@@ -258,6 +259,59 @@ async def test_content_is_redacted_before_it_is_written_and_ids_are_kept(directo
     assert (first["target"], first["status"]) == ("the [hidden]", "a [hidden]")
     assert first["context"] == {"command": "echo [hidden]"}
     assert (first["actor"], first["session"], second["target"]) == ("web:secret", key, key)
+
+
+async def test_redacting_is_the_work_of_the_thread_that_writes(directory: Path) -> None:
+    threads: set[int] = set()
+
+    def redact(text: str) -> str:
+        threads.add(threading.get_ident())
+        return text
+
+    log = AuditLog(directory, MemoryPointer(), redact=redact)
+    log.note(event())
+    await log.record(event())
+    await log.aclose()
+
+    assert threads
+    assert threading.get_ident() not in threads
+
+
+async def test_what_is_noted_is_written_before_what_is_recorded_after_it(directory: Path) -> None:
+    log = AuditLog(directory, MemoryPointer())
+    log.note(event("noted"))
+    await log.record(event("recorded"))
+    await log.aclose()
+
+    assert [line["action"] for line in lines(directory)] == ["noted", "recorded"]
+
+
+async def test_what_is_noted_is_written_though_nobody_asks_for_it(directory: Path) -> None:
+    taken, loop = asyncio.Event(), asyncio.get_running_loop()
+
+    def redact(text: str) -> str:
+        loop.call_soon_threadsafe(taken.set)
+        return text
+
+    log = AuditLog(directory, MemoryPointer(), redact=redact)
+    await log.open()
+    log.note(event())
+
+    async with asyncio.timeout(10):
+        await taken.wait()
+    await log.aclose()
+
+
+async def test_an_event_has_the_time_at_which_it_was_handed_in(directory: Path) -> None:
+    times = iter([utc_now() - timedelta(seconds=2), utc_now() - timedelta(seconds=1)])
+    log = AuditLog(directory, MemoryPointer(), clock=lambda: next(times))
+    first, second = event("first"), event("second")
+    log.note(first)
+    log.note(second)
+    await log.aclose()
+
+    one, two = (datetime.fromisoformat(str(line["at"])) for line in lines(directory))
+    assert timedelta(seconds=0.5) < two - one < timedelta(seconds=1.5)
 
 
 async def test_an_event_that_cannot_be_redacted_is_kept_without_its_texts(

@@ -3,20 +3,21 @@
 import json
 from collections.abc import AsyncIterator
 from pathlib import Path
-from typing import get_args
+from typing import Any, get_args
 
 import pytest
 
 from bot.hooks.points import AfterToolCall
 from bot.hooks.registry import Hooks
 from bot.models.base import FunctionCall, ToolCall
+from bot.telemetry import turn_context
 from bot.tools.base import Risk, ToolContext
 from bot.tools.calls import ToolCalls
 from bot.tools.declare import declare
 from bot.tools.jobs import Jobs
 from bot.tools.registry import Offer
 from bot.tools.results import Results
-from security.audit import AuditGate, AuditLog, note_result
+from security.audit import AuditGate, AuditLog, note_denied, note_hidden, note_result
 from security.audit.files import list_readable
 from security.audit.gate import REFUSED
 from tests.agent.rig import inbound
@@ -147,3 +148,62 @@ async def test_in_strict_mode_tools_act_again_as_soon_as_the_log_is_written_agai
     lines = await bench.lines()
     assert lines[0]["action"] == "lines lost"
     assert bench.ran == ["exec"]
+
+
+def written(home: Path) -> list[dict[str, Any]]:
+    """The lines of a log that is closed."""
+    files = list_readable(home / "audit")
+    return [json.loads(line) for path in files for line in path.read_text().splitlines()]
+
+
+async def test_what_a_gate_denies_is_on_record_with_the_gate_and_its_reason(home: Path) -> None:
+    log = AuditLog(home / "audit", MemoryPointer())
+    note_denied(log)(declare(print_nothing, risk="exec"), CONTEXT, "Approvals", "no " * 500)
+    await log.aclose()
+
+    (line,) = written(home)
+    assert (line["action"], line["status"], line["severity"]) == (
+        "tool denied print_nothing",
+        "denied",
+        "warning",
+    )
+    assert line["context"]["gate"] == "Approvals"
+    assert len(line["context"]["reason"]) == 300
+
+
+async def print_nothing() -> str:
+    """Do nothing."""
+    return ""
+
+
+@pytest.mark.parametrize("is_inside", [False, True])
+async def test_that_something_was_hidden_is_on_record_by_kind_and_turn(home: Path, is_inside: bool) -> None:
+    log = AuditLog(home / "audit", MemoryPointer())
+    note = note_hidden(log, "outbound")
+    if is_inside:
+        with turn_context("web:default:main", "r1"):
+            note({"npm": 2})
+    else:
+        note({"npm": 2})
+    await log.aclose()
+
+    (line,) = written(home)
+    assert (line["action"], line["target"], line["context"]) == ("redacted", "outbound", {"npm": 2})
+    assert (line["session"], line["run"]) == (("web:default:main", "r1") if is_inside else (None, None))
+
+
+async def test_an_argument_of_any_kind_is_on_record_as_text(home: Path, jobs: Jobs) -> None:
+    log = AuditLog(home / "audit", MemoryPointer())
+    gate = AuditGate(log, is_strict=False)
+    given = {"flag": True, "parts": [1, {"a": "b"}], "path": home, "none": None}
+    gate.waves_through(declare(print_nothing, risk="exec"), given, CONTEXT)
+    await log.aclose()
+
+    (line,) = written(home)
+    assert line["context"] == {
+        "risk": "exec",
+        "flag": "true",
+        "parts": '[1,{"a":"b"}]',
+        "path": json.dumps(str(home)),
+        "none": "null",
+    }

@@ -2,9 +2,12 @@
 
 import pytest
 
+from security.redaction import Policy, Redactor
 from security.redaction.formats import FORMATS
-from tests.security.redaction.samples import ASSIGNED, CLEAN, PERSONAL, SECRETS, redactor
+from tests.security.redaction.samples import ASSIGNED, CLEAN, KEY, PERSONAL, SECRETS, redactor
 
+ALL = redactor()
+ONLY_SECRETS = Redactor(Policy({"secrets": "mask"}, key=KEY))
 PLACES = (
     "{}",
     "TOKEN={}",
@@ -18,10 +21,11 @@ PLACES = (
 
 @pytest.mark.parametrize("place", PLACES)
 @pytest.mark.parametrize("kind", SECRETS)
-def test_a_secret_is_hidden_whole_wherever_it_stands(kind: str, place: str) -> None:
+@pytest.mark.parametrize("guard", [ALL, ONLY_SECRETS], ids=["all kinds", "secrets"])
+def test_a_secret_is_hidden_whole_wherever_it_stands(guard: Redactor, kind: str, place: str) -> None:
     value = SECRETS[kind]
 
-    shown = redactor().inspect(place.format(value))
+    shown = guard.inspect(place.format(value))
 
     assert shown.text == place.format(f"[REDACTED-{kind.upper().replace('_', '-')}]")
     assert [match.kind for match in shown.matches] == [kind]
@@ -32,9 +36,10 @@ def test_at_least_thirty_formats_are_known() -> None:
 
 
 @pytest.mark.parametrize(("place", "value"), ASSIGNED)
-def test_a_value_behind_a_name_for_secrets_is_hidden(place: str, value: str) -> None:
+@pytest.mark.parametrize("guard", [ALL, ONLY_SECRETS], ids=["all kinds", "secrets"])
+def test_a_value_behind_a_name_for_secrets_is_hidden(guard: Redactor, place: str, value: str) -> None:
     text = place.format(value)
-    shown = redactor().inspect(text)
+    shown = guard.inspect(text)
 
     assert value not in shown.text
     (match,) = shown.matches

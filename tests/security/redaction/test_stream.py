@@ -3,11 +3,22 @@
 from collections.abc import Iterator
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from security.redaction import Redactor
-from tests.security.redaction.samples import ASSIGNED, CLEAN, CONFIGURED, PEM, PERSONAL, SECRETS, W, redactor
+from bot.settings.redaction import OutboundPlace
+from security.redaction import Policy, Redactor
+from tests.security.redaction.samples import (
+    ASSIGNED,
+    CLEAN,
+    CONFIGURED,
+    KEY,
+    PEM,
+    PERSONAL,
+    SECRETS,
+    W,
+    redactor,
+)
 
 MOST_HELD = 512
 PART = 8  # characters of a hidden value that may never be seen together
@@ -28,6 +39,17 @@ NOISE = (
     "x=y:z=" * 99,
     "-----BEGIN ",
     "-----BEGIN RSA PRIVATE KEY-----\n",
+    *(
+        "implementation",
+        "Beginning",
+        "defaced",
+        "discord",
+        "Nothing",
+        "mypassword=hun!ter ",
+        "page12 ",
+        "1 Mar",
+    ),
+    *("patience", "abcdefabcdef", "SomethingElse!a ", "hunter-", "12th ", "7, ", "token is something1x"),
 )
 TEXTS = st.lists(
     st.sampled_from((*VALUES, *NOISE))
@@ -37,6 +59,8 @@ TEXTS = st.lists(
 ).map("".join)
 SIZES = st.lists(st.integers(min_value=1, max_value=90), min_size=1, max_size=12)
 GUARD = redactor(*CONFIGURED)
+OUTBOUND = Redactor(Policy.of(OutboundPlace(), key=KEY), CONFIGURED)  # where words are passed over
+GUARDS = st.sampled_from((GUARD, OUTBOUND))
 
 
 def pieces(text: str, sizes: list[int]) -> Iterator[str]:
@@ -53,23 +77,31 @@ def streamed(guard: Redactor, text: str, sizes: list[int]) -> str:
     return "".join(stream.feed(piece) for piece in pieces(text, sizes)) + stream.flush()
 
 
-@given(text=TEXTS, sizes=SIZES)
-def test_the_pieces_in_which_a_text_comes_change_nothing(text: str, sizes: list[int]) -> None:
-    assert streamed(GUARD, text, sizes) == GUARD.redact(text)
+@settings(max_examples=300)
+@given(guard=GUARDS, text=TEXTS, sizes=SIZES)
+def test_the_pieces_in_which_a_text_comes_change_nothing(
+    guard: Redactor, text: str, sizes: list[int]
+) -> None:
+    assert streamed(guard, text, sizes) == guard.redact(text)
 
 
-@given(text=TEXTS)
-def test_a_text_that_comes_letter_by_letter_is_shown_the_same(text: str) -> None:
-    assert streamed(GUARD, text, [1]) == GUARD.redact(text)
+@settings(max_examples=200)
+@given(guard=GUARDS, text=TEXTS)
+def test_a_text_that_comes_letter_by_letter_is_shown_the_same(guard: Redactor, text: str) -> None:
+    assert streamed(guard, text, [1]) == guard.redact(text)
 
 
+@settings(max_examples=200)
 @given(
+    guard=GUARDS,
     value=st.sampled_from((*SECRETS.values(), *CONFIGURED, "sk-" + W * 5)),
     sizes=SIZES,
     before=st.sampled_from(CLEAN),
 )
-def test_no_part_of_a_hidden_value_is_ever_given_out(value: str, sizes: list[int], before: str) -> None:
-    stream = GUARD.open()
+def test_no_part_of_a_hidden_value_is_ever_given_out(
+    guard: Redactor, value: str, sizes: list[int], before: str
+) -> None:
+    stream = guard.open()
     parts = {value[start : start + PART] for start in range(len(value) - PART + 1)}
     parts -= {part for part in parts if part in before or part in "-----BEGIN RSA PRIVATE KEY-----"}
     shown = ""
@@ -127,6 +159,20 @@ def test_ordinary_words_are_shown_at_once() -> None:
     assert [stream.feed(word) for word in ("Good ", "morning, ", "Ann. ", "你好。")] == [
         *("Good ", "morning, ", "Ann. ", "你好。"),
     ]
+
+
+def test_what_can_become_nothing_is_not_held_back() -> None:
+    stream = OUTBOUND.open()
+    words = ("The beginning", " of", " page12 ", "in room 4, ", "and implement", "ation")
+
+    assert "".join(stream.feed(word) for word in words) == "".join(words)
+
+
+@pytest.mark.parametrize("text", ["4111 1111 ", "12 ", "sk-", "Nothing", "2 55 08 1"])
+def test_what_may_become_something_is_held_back(text: str) -> None:
+    stream = OUTBOUND.open()
+
+    assert stream.feed(text) != text
 
 
 @given(text=TEXTS)

