@@ -8,6 +8,7 @@ from bot.agent.asides import Display
 from bot.agent.moments import Moments
 from bot.agent.shortening import HistoryShortening, NoHistoryShortening
 from bot.agent.spending import Spending
+from bot.agent.store import Overheard
 from bot.backends.base import NoTools, Tools
 from bot.messages import Button, Frozen, InboundMessage
 from bot.tools.base import Ledger
@@ -28,6 +29,20 @@ class Check(Protocol):
 
     async def __call__(self, message: InboundMessage) -> Refusal | None:
         """Look at a message; `None` lets it pass. One that raises or takes too long blocks it."""
+
+
+class Screen(Protocol):
+    """Looks at what was said in a group without meaning the bot."""
+
+    async def screen(self, message: InboundMessage, lines: Sequence[Overheard]) -> tuple[Overheard, ...]:
+        """What of it a turn may be shown. One that raises or takes too long leaves all of it out."""
+
+
+class AnswerCheck(Protocol):
+    """Looks at an answer before it is kept."""
+
+    async def __call__(self, message: InboundMessage, text: str) -> str | None:
+        """What is said instead; `None` lets it pass. One that raises or takes too long withholds it."""
 
 
 class CommandAnswer(Protocol):
@@ -151,6 +166,8 @@ class Seams:
     commands: Commands | None = None
     guardian: Check | None = None
     injection: Check | None = None
+    overheard: Screen | None = None
+    answers: AnswerCheck | None = None
     links: Redactor | None = None
     redactor: Redactor | None = None
     learner: Learner | None = None
