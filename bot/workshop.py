@@ -23,7 +23,7 @@ from bot.settings.tools import ToolsSettings
 from bot.tools.api import ApiTools
 from bot.tools.approval import Approvals, Permissions, Suspicion
 from bot.tools.ask import AskTools
-from bot.tools.base import Gate, Speaker, Tool
+from bot.tools.base import UNWATCHED, Gate, Speaker, Tool, Watch
 from bot.tools.box import ToolBox
 from bot.tools.calls import CallLimits
 from bot.tools.exec import ExecTools, Sandbox
@@ -73,11 +73,13 @@ class Gates:
         before: See calls before anybody is asked for a permission.
         suspicions: Say which calls have to be asked for.
         behind: See calls once they are permitted.
+        watch: Who looks at results and denials.
     """
 
     before: Sequence[Gate] = ()
     suspicions: Sequence[Suspicion] = ()
     behind: Sequence[Gate] = ()
+    watch: Watch = UNWATCHED
 
 
 NO_GATES = Gates()
@@ -138,6 +140,7 @@ class Workshop:
             is_admin=is_operator,
             hooks=hooks,
             gates=(gate, *gates.before, approvals, *gates.behind),
+            watch=gates.watch,
             limits=CallLimits(
                 batch=settings.tools.batch_timeout,
                 gate=settings.tools.gate_timeout,

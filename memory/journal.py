@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from msgspec.structs import replace
 
 from bot.agent.store import Accepted, Amended, Begun, Pending, Recovery, TurnRecord
+from bot.agent.taint import known_taint
 from bot.errors import Fenced, StoreError
 from bot.messages import (
     End,
@@ -159,7 +160,7 @@ class Journal:
             for message in absorbed:
                 _close_absorbed(db, message, in_context=in_context)
             if end.text:
-                append_answer_line(db, end, speaker, in_context=in_context)
+                append_answer_line(db, end, speaker, in_context=in_context, carried=record.carried)
             if in_context:
                 add_turn(db, end, record)
             add_spent(db, record.spent)
@@ -248,10 +249,12 @@ class Journal:
         await self._database.write(job)
 
     async def say(self, end: End, *, speaker: str, has_outbox: bool, in_context: bool) -> None:
-        """See the protocol."""
+        """See the protocol; what the turn has read that says it goes along, into whatever session."""
+        turn = known_taint()
+        carried = turn.carried() if turn is not None and in_context else None
 
         def job(db: sqlite3.Connection) -> None:
-            append_answer_line(db, end, speaker, in_context=in_context)
+            append_answer_line(db, end, speaker, in_context=in_context, carried=carried)
             if has_outbox:
                 put_in_outbox(db, end)
 

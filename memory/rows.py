@@ -4,6 +4,7 @@ import sqlite3
 from datetime import UTC, datetime
 from typing import Any, TypeAlias
 
+from bot.agent.taint import Carried, carried_by, encode_carried
 from bot.messages import End, InboundMessage, MessageId, RunId, SessionKey, StoredMessage, utc_now
 
 LINE = "number, id, run, role, speaker, text, at, platform_id, reason, in_context"
@@ -28,16 +29,21 @@ def line_from(row: Row) -> StoredMessage:
     )
 
 
-def append_line(db: sqlite3.Connection, session: SessionKey, line: StoredMessage) -> tuple[int, int]:
+def append_line(
+    db: sqlite3.Connection, session: SessionKey, line: StoredMessage, carried: Carried | None = None
+) -> tuple[int, int]:
     """Write a line at the end of a session's history; the trigger `line_counted` counts it.
+
+    Args:
+        carried: What the turn had read that wrote it.
 
     Returns:
         The number that it got, whatever it carried, and the turns of the session so far with this line.
     """
     number, turns = db.execute(
-        f"INSERT INTO messages (session, {LINE})"
+        f"INSERT INTO messages (session, {LINE}, taint)"
         " SELECT :session, coalesce(max(messages), 0) + 1, :id, :run, :role, :speaker, :text, :at,"
-        " :platform_id, :reason, :in_context FROM sessions WHERE session = :session"
+        " :platform_id, :reason, :in_context, :taint FROM sessions WHERE session = :session"
         " RETURNING number,"
         " :in_context + coalesce((SELECT turns FROM sessions WHERE session = :session), 0)",
         {
@@ -51,6 +57,7 @@ def append_line(db: sqlite3.Connection, session: SessionKey, line: StoredMessage
             "platform_id": line.platform_id,
             "reason": line.reason,
             "in_context": int(line.in_context),
+            "taint": encode_carried(carried),
         },
     ).fetchone()
     return number, turns
@@ -59,7 +66,7 @@ def append_line(db: sqlite3.Connection, session: SessionKey, line: StoredMessage
 def append_user_line(
     db: sqlite3.Connection, message: InboundMessage, *, in_context: bool = True
 ) -> tuple[int, int]:
-    """Write a person's message at the end of its session; see `append_line`."""
+    """Write a person's message at the end of its session, as their words; see `append_line`."""
     line = StoredMessage(
         number=0,
         id=message.id,
@@ -71,11 +78,18 @@ def append_user_line(
         platform_id=message.platform_id,
         in_context=in_context,
     )
-    return append_line(db, message.session, line)
+    return append_line(db, message.session, line, carried_by(message))
 
 
-def append_answer_line(db: sqlite3.Connection, end: End, speaker: str, *, in_context: bool = True) -> None:
-    """Write an answer at the end of its session."""
+def append_answer_line(
+    db: sqlite3.Connection,
+    end: End,
+    speaker: str,
+    *,
+    in_context: bool = True,
+    carried: Carried | None = None,
+) -> None:
+    """Write an answer at the end of its session; see `append_line`."""
     line = StoredMessage(
         number=0,
         id=answer_id(end.run),
@@ -87,7 +101,7 @@ def append_answer_line(db: sqlite3.Connection, end: End, speaker: str, *, in_con
         reason=end.reason,
         in_context=in_context,
     )
-    append_line(db, end.session, line)
+    append_line(db, end.session, line, carried)
 
 
 def follow_alias(db: sqlite3.Connection, session: SessionKey) -> SessionKey:

@@ -20,6 +20,7 @@ from memory.schedules import Schedules
 from memory.sessions import Sessions
 from memory.state import State
 from memory.summaries import Summaries
+from memory.taints import Taints
 from memory.usage import Usage
 
 
@@ -44,12 +45,14 @@ class Store:
         self.summaries = Summaries(self._database)
         self.recall = Recall(self._database)
         self.schedules = Schedules(self._database)
+        self.taints = Taints(self._database)
 
     async def __aenter__(self) -> Self:
         await self._database.__aenter__()
         try:
             await self.choices.load()
             await self.rules.load()
+            await self.taints.load()
         except BaseException:
             await self._database.__aexit__(None, None, None)
             raise

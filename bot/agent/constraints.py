@@ -5,10 +5,11 @@ import codecs
 import logging
 import os
 import time
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Awaitable, Callable, Hashable, Sequence
 from pathlib import Path, PurePosixPath
-from typing import Generic, TypeVar
+from typing import Generic, TypeAlias, TypeVar
 
+from bot.agent.taint import known_taint, restriction
 from bot.messages import AgentsMdLoaded, Frozen, InboundMessage, SessionKey
 from bot.tools.base import Arguments, Tool, ToolContext, ToolFault
 from bot.tools.workspace import Entry, Jail, Missing
@@ -27,6 +28,8 @@ FILE_TOOLS = frozenset({"read", "write", "edit"})
 K = TypeVar("K", bound=Hashable)
 V = TypeVar("V")
 
+Vet: TypeAlias = Callable[[str, str], Awaitable[str]]
+
 
 class Found(Frozen, frozen=True, kw_only=True):
     """What an AGENTS.md says, and where it is."""
@@ -34,18 +37,18 @@ class Found(Frozen, frozen=True, kw_only=True):
     text: str
     path: Path
 
-    @property
-    def rendered(self) -> str:
-        """The section for the prompt."""
-        return f"{HEADER}\n{self.text}"
-
 
 class Seen(Frozen, frozen=True, kw_only=True):
-    """What was found for a folder, its section, and until when nobody looks again, on the clock."""
+    """What was found for a folder, its section, and until when nobody looks again, on the clock.
+
+    Attributes:
+        is_order: It reads like an attack, and stands in the section as what others wrote.
+    """
 
     found: Found | None
     text: str
     until: float
+    is_order: bool = False
 
 
 class Newest(Generic[K, V]):
@@ -153,6 +156,7 @@ class Constraints:
     Args:
         own: The file whose text is in every prompt anyway.
         emit: Told of a file that is part of a session's prompts from now on.
+        vet: Gives the text of a file, labelled where it reads like an attack; told the path, too.
     """
 
     def __init__(
@@ -162,8 +166,10 @@ class Constraints:
         *,
         own: Path,
         emit: Callable[[AgentsMdLoaded], None],
+        vet: Vet | None = None,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
+        self._vet = vet
         self._files = files
         self._directories = directories
         self._own = Path(os.path.realpath(own.parent), own.name)
@@ -185,6 +191,7 @@ class Constraints:
         seen = await self._look(directory)
         if seen.found is not None and not is_preview:
             self._tell(message, seen.found)
+            _taint_with(seen.found, is_order=seen.is_order)
         return seen.text
 
     async def _look(self, directory: Path) -> Seen:
@@ -194,11 +201,13 @@ class Constraints:
         found = await self._files.find(directory)
         if found is not None and found.path == self._own:
             found = None
+        text, is_order = "", False
         if seen is not None and seen.found is found:
-            text = seen.text
-        else:
-            text = found.rendered if found is not None else ""
-        seen = Seen(found=found, text=text, until=self._clock() + FRESH)
+            text, is_order = seen.text, seen.is_order
+        elif found is not None:
+            vetted = found.text if self._vet is None else await self._vet(found.text, str(found.path))
+            text, is_order = f"{HEADER}\n{vetted}", vetted != found.text
+        seen = Seen(found=found, text=text, until=self._clock() + FRESH, is_order=is_order)
         self._seen.put(directory, seen)
         return seen
 
@@ -207,6 +216,16 @@ class Constraints:
         if self._told.get(version) is None:
             self._told.put(version, True)
             self._emit(AgentsMdLoaded(session=message.session, run=message.run, path=str(found.path)))
+
+
+def _taint_with(found: Found, *, is_order: bool) -> None:
+    """Whoever put the file there speaks in this turn: it came with a folder and is not the operator's."""
+    turn = known_taint()
+    if turn is None:
+        return
+    turn.add("file", str(found.path))
+    if is_order:
+        turn.restrict(restriction(str(found.path)))
 
 
 def _depth(path: Path) -> int:

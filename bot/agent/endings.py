@@ -63,9 +63,9 @@ class Endings:
         """
         bill = tally.bill
         if bill is None:
-            await self._close(run, outcome, _record(run, ()))
+            await self._close(run, outcome, _record(run, (), tally))
             return
-        record = _record(run, bill.close())
+        record = _record(run, bill.close(), tally)
         try:
             await self._close(run, outcome, record)
             if outcome.is_requeued:
@@ -181,8 +181,8 @@ class Endings:
         self._bus.send(end_of(message, 1, Outcome(reason="error", text=text), seq=1))
 
 
-def _record(run: Run, spent: tuple[Spent, ...]) -> TurnRecord:
-    """The figures of a turn; its model is the one that has done most."""
+def _record(run: Run, spent: tuple[Spent, ...], tally: Tally) -> TurnRecord:
+    """The figures of a turn, and what it has read; its model is the one that has done most."""
     most = max(spent, key=lambda line: line.prompt + line.completion, default=None)
     return TurnRecord(
         started_at=run.started_at,
@@ -193,4 +193,5 @@ def _record(run: Run, spent: tuple[Spent, ...]) -> TurnRecord:
         completion_tokens=sum(line.completion for line in spent),
         cached_tokens=sum(line.cached for line in spent),
         spent=spent,
+        carried=tally.taint.carried() if tally.taint is not None else None,
     )

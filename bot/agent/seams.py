@@ -8,6 +8,7 @@ from bot.agent.asides import Display
 from bot.agent.moments import Moments
 from bot.agent.shortening import HistoryShortening, NoHistoryShortening
 from bot.agent.spending import Spending
+from bot.agent.store import Overheard
 from bot.backends.base import NoTools, Oversight, Tools
 from bot.messages import Button, Frozen, InboundMessage
 from bot.tools.base import Ledger
@@ -28,6 +29,20 @@ class Check(Protocol):
 
     async def __call__(self, message: InboundMessage) -> Refusal | None:
         """Look at a message; `None` lets it pass. One that raises or takes too long blocks it."""
+
+
+class Screen(Protocol):
+    """Looks at what was said in a group without meaning the bot."""
+
+    async def screen(self, message: InboundMessage, lines: Sequence[Overheard]) -> tuple[Overheard, ...]:
+        """What of it a turn may be shown. One that raises or takes too long leaves all of it out."""
+
+
+class AnswerCheck(Protocol):
+    """Looks at an answer before it is kept."""
+
+    async def __call__(self, message: InboundMessage, text: str) -> str | None:
+        """What is said instead; `None` lets it pass. One that raises or takes too long withholds it."""
 
 
 class CommandAnswer(Protocol):
@@ -67,12 +82,16 @@ class RedactionStream(Protocol):
         """The rest that was held back."""
 
 
-class Redactor(Protocol):
-    """Makes a redaction a run, and redacts whole texts."""
+class Outward(Protocol):
+    """Stands between a turn and people: makes a stream for each answer, and looks at whole texts."""
 
     def open(self) -> RedactionStream: ...
 
     def redact(self, text: str) -> str: ...
+
+
+class Redactor(Outward, Protocol):
+    """Hides what must not be shown, in all that goes out."""
 
     async def redact_soon(self, text: str) -> str:
         """The same; of a long text not on the event loop."""
@@ -86,9 +105,9 @@ class InputGuard(Protocol):
 
 
 class Layers:
-    """Redactors one behind the other; fulfils `Redactor`."""
+    """One behind the other; fulfils `Outward`."""
 
-    def __init__(self, *layers: Redactor) -> None:
+    def __init__(self, *layers: Outward) -> None:
         self._layers = layers
 
     def open(self) -> "LayeredStream":
@@ -161,7 +180,9 @@ class Seams:
     commands: Commands | None = None
     guardian: Check | None = None
     injection: Check | None = None
-    links: Redactor | None = None
+    overheard: Screen | None = None
+    answers: AnswerCheck | None = None
+    links: Outward | None = None
     redactor: Redactor | None = None
     input_guard: InputGuard | None = None
     learner: Learner | None = None
@@ -173,7 +194,7 @@ class Seams:
     shortening: HistoryShortening | NoHistoryShortening = field(default_factory=NoHistoryShortening)
 
     @property
-    def outward(self) -> Redactor | None:
+    def outward(self) -> Outward | None:
         """What stands between a turn and people: the redactor last, so that nothing comes in behind it."""
         layers = [layer for layer in (self.links, self.redactor) if layer is not None]
         return Layers(*layers) if len(layers) > 1 else next(iter(layers), None)

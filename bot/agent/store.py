@@ -5,6 +5,7 @@ from datetime import datetime
 from typing import Literal, Protocol
 
 from bot.agent.compaction import Summary
+from bot.agent.taint import Carried
 from bot.messages import End, Frozen, InboundMessage, RunId, SessionKey, StoredMessage
 from bot.models.base import ToolCall
 
@@ -36,6 +37,7 @@ class Begun(Frozen, frozen=True, kw_only=True):
         summary: Stands for the lines before `history`, as far as they were summarised.
         overheard: What was said in the group since the last answer, oldest first.
         kept_calls: Tool calls of the turns in `history` that stay in sight for a while, oldest first.
+        carried: What the turns had read that wrote the history and the summary, each once.
     """
 
     attempt: int
@@ -44,6 +46,7 @@ class Begun(Frozen, frozen=True, kw_only=True):
     summary: Summary | None = None
     overheard: tuple[Overheard, ...] = ()
     kept_calls: tuple[KeptCall, ...] = ()
+    carried: tuple[Carried, ...] = ()
 
 
 class Accepted(Frozen, frozen=True, kw_only=True):
@@ -102,6 +105,7 @@ class TurnRecord(Frozen, frozen=True, kw_only=True):
 
     Attributes:
         spent: The same tokens by day and model, those of sub-agents and summaries included.
+        carried: What the turn had read; its answer keeps it.
     """
 
     started_at: float
@@ -112,6 +116,7 @@ class TurnRecord(Frozen, frozen=True, kw_only=True):
     completion_tokens: int = 0
     cached_tokens: int = 0
     spent: tuple[Spent, ...] = ()
+    carried: Carried | None = None
 
 
 class Pending(Frozen, frozen=True, kw_only=True):

@@ -13,6 +13,7 @@ from bot.agent.history import estimate_tokens
 from bot.agent.news import news_of
 from bot.agent.spending import open_tab
 from bot.agent.tab import Tab
+from bot.agent.taint import Source, known_taint
 from bot.backends.base import (
     AgentBackend,
     AgentEvent,
@@ -175,8 +176,16 @@ class Subagents:
                         raise ToolFault(f"The sub-agent failed: {content}")
                     case DoneEvent(attachments=attachments):
                         files = attachments
-        return ToolOutput(text=text.strip() or NOTHING_TO_SAY, attachments=files)
+        return ToolOutput(text=text.strip() or NOTHING_TO_SAY, attachments=files, origins=_read_here())
 
     def tools(self) -> tuple[Tool, ...]:
         """What is registered."""
-        return (declare(self.delegate_task, group="subagents", is_waiting=True),)
+        return (declare(self.delegate_task, group="subagents", is_waiting=True, effects=()),)
+
+
+def _read_here() -> tuple[tuple[Source, str], ...]:
+    """What the turn has read by now that is foreign to it, its sub-agents included: they share its taint."""
+    turn = known_taint()
+    if turn is None:
+        return ()
+    return tuple((source, turn.origins[source]) for source in turn.origins if source in turn.foreign)

@@ -18,6 +18,7 @@ from bot.agent.accounts import payer_of
 from bot.agent.asides import Display
 from bot.agent.billing import Bill
 from bot.agent.history import estimate_tokens
+from bot.agent.inherited import disarmed, opened_by, take_over
 from bot.agent.moments import Moments
 from bot.agent.news import News
 from bot.agent.pictures import show
@@ -27,7 +28,7 @@ from bot.agent.seams import Check, Learner, Redactor, Seams
 from bot.agent.spending import paid_by
 from bot.agent.store import Begun, Journal, ToolLedger
 from bot.agent.tab import Tab
-from bot.agent.taint import Taint, tainted
+from bot.agent.taint import Taint, taint, tainted
 from bot.agent.tools import RunLedger
 from bot.agent.voice import Voice
 from bot.backends.base import (
@@ -45,7 +46,6 @@ from bot.errors import BudgetSpent, ModelError
 from bot.hooks.points import MAX_ROUNDS
 from bot.hooks.state import turn_state
 from bot.messages import (
-    Button,
     EndReason,
     InboundMessage,
     SessionKey,
@@ -77,9 +77,10 @@ class Router(Protocol):
 
 @dataclass(slots=True)
 class Tally:
-    """What a turn has used; `None` before it has begun."""
+    """What a turn has used and what it has read; `None` before it has begun."""
 
     bill: Bill | None = None
+    taint: Taint | None = None
 
 
 class Turn:
@@ -97,6 +98,7 @@ class Turn:
         run_timeout: float,
         history: int,
     ) -> None:
+        self._outward = seams.outward
         self._journal = journal
         self._ledger = ledger
         self._bus = bus
@@ -131,7 +133,8 @@ class Turn:
     async def answer(self, run: Run, tally: Tally) -> Outcome:
         """Take a message through all steps; raises only for bugs and for a lost fence."""
         tally.bill = bill = self._seams.spending.open(payer_of(run.message))
-        with turn_state(), paid_by(bill), tainted(Taint()):
+        tally.taint = opened_by(run.message, is_operator=self._seams.is_operator(run.message))
+        with turn_state(), paid_by(bill), tainted(tally.taint):
             try:
                 outcome = await self._answer(run, bill)
             except ModelError as error:
@@ -142,6 +145,7 @@ class Turn:
 
     async def _answer(self, run: Run, bill: Bill) -> Outcome:
         begun = await self._begin(run)
+        take_over(run.message, begun)
         if (refused := await self._check(run, ADMISSION)) is not None:
             return refused
         if self.is_command(run.message):
@@ -151,6 +155,7 @@ class Turn:
         if isinstance(received, Outcome):
             return received
         run.message = received
+        taint().request = received.text
         if (refused := await self._check(run, SCANS)) is not None:
             return refused
         begun = await self._screen(run, begun)
@@ -284,6 +289,7 @@ class Turn:
         await self._moments.status(run, "model")
         model = self._router.model(run.session)
         guard = self._seams.input_guard
+        taint().window = prompt.messages
         turn = TurnInput(
             session=run.session,
             run=run.id,
@@ -317,7 +323,7 @@ class Turn:
     ) -> Outcome:
         """Let the backend come to one end."""
         holds = run.message.trigger is Trigger.HEARTBEAT
-        voice = Voice(run, self._seams.redactor, goes_on=goes_on, holds=holds)
+        voice = Voice(run, self._outward, goes_on=goes_on, holds=holds)
         run.on_cut = voice.break_off
         news = News(self._bus, run.session, run.id, self._seams.redactor)
         outcome: Outcome | None = None
@@ -357,7 +363,7 @@ class Turn:
                     reason="done" if run.text or event.attachments else "silent",
                     text=run.text,
                     attachments=event.attachments,
-                    buttons=tuple(_disarm(button) for button in event.buttons),
+                    buttons=tuple(disarmed(button, self._outward) for button in event.buttons),
                 )
         return None
 
@@ -382,11 +388,6 @@ async def _ask(name: str, check: Check, run: Run) -> Outcome | None:
         return None
     reason: EndReason = "error" if refusal.text else "silent"
     return Outcome(reason=reason, text=refusal.text, in_context=False)
-
-
-def _disarm(button: Button) -> Button:
-    """Let a button of the model's be no command: whoever pressed it would give that command."""
-    return replace(button, value=button.value.lstrip("/! "))
 
 
 def _gave_up(event: ErrorEvent, run: Run) -> Outcome:

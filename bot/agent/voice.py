@@ -1,7 +1,7 @@
 """The stream of one answer on its way out: redacted, and held back while it may turn out to be silence."""
 
 from bot.agent.run import Run
-from bot.agent.seams import RedactionStream, Redactor
+from bot.agent.seams import Outward
 from bot.agent.silence import is_all_well, is_silence, may_become_silence
 
 PARAGRAPH = "\n\n"
@@ -12,7 +12,7 @@ class Voice:
     """Publishes what a backend says, as far as it may be shown by now.
 
     Args:
-        then: Looks at what the redactor has left, before it is shown.
+        outward: Every piece passes through it on its way out.
         goes_on: What was said before stays, and this stands below it.
         holds: Nothing is shown before the end: it answers a heartbeat, and may turn out to say nothing.
     """
@@ -20,9 +20,8 @@ class Voice:
     def __init__(
         self,
         run: Run,
-        redactor: Redactor | None,
+        outward: Outward | None,
         *,
-        then: Redactor | None = None,
         goes_on: bool = False,
         holds: bool = False,
     ) -> None:
@@ -30,8 +29,8 @@ class Voice:
         self._before = f"{run.text}{PARAGRAPH}" if goes_on and run.text else ""
         self._gap = PARAGRAPH if self._before else ""
         self._holds = holds
-        self._redactors = tuple(one for one in (redactor, then) if one is not None)
-        self._streams = self._open()
+        self._outward = outward
+        self._stream = outward.open() if outward is not None else None
         self._held: str | None = ""  # the answer so far, while it may be silence; then `None`
         self._replaces = False
         self._is_over = False
@@ -43,13 +42,8 @@ class Voice:
         if replaces:
             self._held = ""
             self._replaces = self._run.seq > 0
-            self._streams = self._open()
-        for stream in self._streams:
-            text = stream.feed(text)
-        self._show(text)
-
-    def _open(self) -> tuple[RedactionStream, ...]:
-        return tuple(redactor.open() for redactor in self._redactors)
+            self._stream = self._outward.open() if self._outward is not None else None
+        self._show(text if self._stream is None else self._stream.feed(text))
 
     def _show(self, text: str) -> None:
         if self._held is not None:
@@ -63,11 +57,9 @@ class Voice:
             self._replaces, self._gap = False, ""
 
     def _flush(self) -> str:
-        """What the streams have held back, the first time."""
-        text, is_over, self._is_over = "", self._is_over, True
-        for stream in () if is_over else self._streams:
-            text = (stream.feed(text) if text else "") + stream.flush()
-        return text
+        """What the stream has held back, the first time."""
+        is_over, self._is_over = self._is_over, True
+        return "" if is_over or self._stream is None else self._stream.flush()
 
     def end(self) -> bool:
         """Publish what was held back; False where the whole answer is silence."""

@@ -16,7 +16,7 @@ from bot.agent.flush import SECONDS as FLUSH_SECONDS
 from bot.agent.flush import MemoryFlush
 from bot.agent.moments import Moments
 from bot.agent.questions import QuestionDesk
-from bot.agent.seams import NoToolSource, Seams
+from bot.agent.seams import NoToolSource, Outward, Seams
 from bot.agent.shortening import HistoryShortening
 from bot.agent.spending import Spending
 from bot.agent.subagents import Subagents
@@ -39,7 +39,7 @@ from bot.scheduler.planner import Planner
 from bot.scheduler.scheduler import Scheduler
 from bot.settings import Settings
 from bot.tools.approval import Suspicion
-from bot.tools.base import Gate, Speaker, Tool
+from bot.tools.base import UNWATCHED, Gate, Speaker, Tool, Watch
 from bot.tools.lazy_network import LazyNetwork
 from bot.tools.recall import RecallTools
 from bot.tools.schedule import ScheduleTools
@@ -67,6 +67,8 @@ class Around:
     directories: Directories
     checks: Sequence[Gate] = ()
     suspicions: Sequence[Suspicion] = ()
+    watch: Watch = UNWATCHED
+    links: Outward | None = None
 
 
 class Agency:
@@ -113,6 +115,7 @@ class Agency:
                 before=around.checks,
                 suspicions=around.suspicions,
                 behind=(around.directories, AuditGate(around.audit, is_strict=settings.audit.strict)),
+                watch=around.watch,
             ),
         )
 
@@ -131,11 +134,12 @@ class Agency:
 
     def join(self, seams: Seams) -> Seams:
         """Put those parts into the turn."""
+        seams = replace(seams, links=seams.links or self._around.links)
         return replace(
             seams,
             tools=self.workshop.box if isinstance(seams.tools, NoToolSource) else seams.tools,
             moments=self.moments,
-            display=Display(self._around.store.choices, seams.redactor),
+            display=Display(self._around.store.choices, seams.outward),
             shortening=self.shortening,
             spending=self.spending,
         )

@@ -35,6 +35,7 @@ from bot.app.parts import (
     web_settings,
 )
 from bot.app.secrets import fill_secrets
+from bot.app.taint import taint_guards
 from bot.backends.base import AgentBackend
 from bot.backends.one import OneBackend
 from bot.backends.router import Router
@@ -217,7 +218,8 @@ class App:
         )
         self._stack.push_async_callback(self._guards.guardian.aclose)
         directories = Directories()
-        self._bot.prompts = self._prompts = prompt_builder(settings, self.bus, directories)
+        taint = taint_guards(settings, self.store.taints, self.audit)
+        self._bot.prompts = self._prompts = prompt_builder(settings, self.bus, directories, taint.texts)
         self._rules = rules_of(settings, self.store.choices)
         around = Around(
             store=self.store,
@@ -228,8 +230,10 @@ class App:
             redact=redact,
             is_operator=self.doors.is_operator,
             directories=directories,
-            checks=(self._guards.commands, self._guards.sends),
-            suspicions=(self._guards.commands,),
+            checks=(*taint.checks, self._guards.commands, self._guards.sends),
+            suspicions=(self._guards.commands, *taint.suspicions),
+            watch=taint.watch,
+            links=taint.links,
         )
         self._agency = await enter(Agency(settings, around))
         self.commands = await self._commands(router)
@@ -402,6 +406,7 @@ class App:
         return self._agency.join(
             replace(
                 seams,
+                is_operator=self.doors.is_operator,
                 access=seams.access or self.doors.access,
                 rate_limit=seams.rate_limit or self.doors.rates,
                 commands=seams.commands or self.commands,

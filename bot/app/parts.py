@@ -31,10 +31,17 @@ from channels.registry import ADAPTERS
 from memory.store import Store
 from security.audit import AuditLog, Rotation
 from security.redaction import ModelInput, NameRedactor, OnHidden, Policy, Redactor, secret_values
+from security.taint import TextScreen
 
 
-def prompt_builder(settings: Settings, bus: Bus, directories: Directories) -> PromptBuilder:
-    """The prompts, over the workspace, which is made where there is none."""
+def prompt_builder(
+    settings: Settings, bus: Bus, directories: Directories, texts: TextScreen | None = None
+) -> PromptBuilder:
+    """The prompts, over the workspace, which is made where there is none.
+
+    Args:
+        texts: Looks at what came into the workspace and is to be obeyed.
+    """
     workspace = settings.data_dir / "workspace"
     workspace.mkdir(mode=0o700, exist_ok=True)
     return PromptBuilder(
@@ -42,9 +49,13 @@ def prompt_builder(settings: Settings, bus: Bus, directories: Directories) -> Pr
         workspace=Workspace(workspace),
         top_k=settings.context_top_k,
         max_tokens=settings.context_tokens,
-        skills=Skills(workspace / "skills"),
+        skills=Skills(workspace / "skills", is_harmless=texts.is_harmless if texts else None),
         constraints=Constraints(
-            AgentsFile(workspace), directories, own=workspace / "AGENTS.md", emit=bus.emit
+            AgentsFile(workspace),
+            directories,
+            own=workspace / "AGENTS.md",
+            emit=bus.emit,
+            vet=texts.vet if texts else None,
         ),
     )
 

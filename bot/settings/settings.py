@@ -39,6 +39,7 @@ from bot.settings.redaction import RedactionSettings
 from bot.settings.sandbox import SandboxSettings
 from bot.settings.scheduler import HeartbeatSettings, TimeZone
 from bot.settings.spending import BudgetsSettings, Prices, unpriced_budgets
+from bot.settings.taint import TaintSettings
 from bot.settings.tools import ToolsSettings
 
 PLAIN_NAMES = {"OPENAI_API_KEY": "api_key", "OPENAI_BASE_URL": "base_url"}
@@ -127,6 +128,7 @@ class Settings(BaseSettings):
     access: AccessSettings = AccessSettings()
     tools: ToolsSettings = ToolsSettings()
     approvals: ApprovalSettings = ApprovalSettings()
+    taint: TaintSettings = TaintSettings()
     sandbox: SandboxSettings = SandboxSettings()
     audit: AuditSettings = AuditSettings()
     redaction: RedactionSettings = RedactionSettings()

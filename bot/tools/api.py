@@ -12,7 +12,7 @@ import msgspec
 from pydantic import JsonValue
 
 from bot.settings.network import READING, ApiSettings
-from bot.tools.base import Tool, ToolFault, ToolOutput
+from bot.tools.base import Arguments, Place, Tool, ToolContext, ToolFault, ToolOutput
 from bot.tools.concealing import Concealer
 from bot.tools.declare import declare
 from bot.tools.reading import decode, looks_like_text
@@ -79,6 +79,10 @@ class ApiTools:
                 description=f"Call an HTTP API; credentials are added for you. APIs:\n{about}",
                 group="api",
                 risk="network" if is_reading else "write",
+                effects=("reads_private", "reads_untrusted", "acts"),
+                acts_if=_changes,
+                source="tool",
+                place=Place(kind="name", argument="api"),
                 timeout=CALL_SECONDS + 10,
                 is_idempotent=is_reading,
             ),
@@ -230,6 +234,11 @@ def normal_path(path: str) -> str:
     if is_odd:
         raise ToolFault("The path must not have .., //, backslashes, or escapes of / ? # and % in it.")
     return plain
+
+
+def _changes(arguments: Arguments, context: ToolContext) -> bool:
+    """Whether a request may change something where it goes, or brings something there."""
+    return arguments.get("method", "GET") not in READING or arguments.get("body") is not None
 
 
 def _words(query: Query) -> dict[str, str]:

@@ -71,8 +71,11 @@ class Doubt:
 class Suspicion(Protocol):
     """Has doubts about calls."""
 
-    def doubt(self, tool: Tool, arguments: Arguments, context: ToolContext) -> Doubt | None:
-        """Say what there is against a call; asked more than once for each, so it has to be quick."""
+    def doubt(self, tool: Tool, arguments: Arguments, context: ToolContext) -> Doubt | str | None:
+        """Say what there is against a call; asked more than once for each, so it has to be quick.
+
+        Words alone are a doubt for which a person has to see the call, whatever the mode says.
+        """
 
 
 class Permissions(Protocol):
@@ -154,7 +157,11 @@ class Approvals:
 
     def _doubts(self, tool: Tool, arguments: Arguments, context: ToolContext) -> list[Doubt]:
         found = (suspicion.doubt(tool, arguments, context) for suspicion in self._suspicions)
-        return [doubt for doubt in found if doubt is not None and doubt.mode != "auto"]
+        doubts = (
+            Doubt(mode="confirm", told=one_line(one, MAX_NOTED)) if isinstance(one, str) else one
+            for one in found
+        )
+        return [doubt for doubt in doubts if doubt is not None and doubt.mode != "auto"]
 
     def _decide(self, tool: Tool, arguments: Arguments, role: Role) -> Mode:
         """Always in this order, over all rules that hold: deny, allow, mode."""

@@ -28,4 +28,13 @@ class AskTools:
 
     def tools(self) -> tuple[Tool, ...]:
         """What is registered."""
-        return (declare(self.ask, name="ask_question", group="ask", is_waiting=True),)
+        return (
+            declare(
+                self.ask,
+                name="ask_question",
+                group="ask",
+                is_waiting=True,
+                effects=(),
+                says=("question", "options"),
+            ),
+        )

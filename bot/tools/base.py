@@ -6,12 +6,15 @@ from typing import Any, Literal, Protocol, TypeAlias
 
 from pydantic import BaseModel
 
+from bot.agent.taint import Source
 from bot.errors import BotError
 from bot.messages import Address, Attachment, Button, End, Frozen, InboundMessage, SessionKey
 from bot.models.base import ToolCall, ToolSchema
 
 Arguments: TypeAlias = Mapping[str, Any]  # `Any`: validated by the tool's own model, so of any type
 Risk: TypeAlias = Literal["read", "write", "exec", "network", "send"]
+Effect: TypeAlias = Literal["reads_private", "reads_untrusted", "acts"]
+Status: TypeAlias = Literal["ok", "error"]
 
 TOOL_SECONDS = 30.0
 SUBAGENT = "#"  # stands in the session of a subagent, behind that of its parent
@@ -30,6 +33,7 @@ class ToolOutput(Frozen, frozen=True, kw_only=True):
         images: Files on our disk that the model is to look at.
         is_final: The text is the answer: the turn ends with it.
         has_spoken: The person has been told something by the tool itself: no confirmation is needed.
+        origins: Whose words are in the text, where the tool knows better than its declaration.
     """
 
     text: str
@@ -37,6 +41,20 @@ class ToolOutput(Frozen, frozen=True, kw_only=True):
     images: tuple[Attachment, ...] = ()
     is_final: bool = False
     has_spoken: bool = False
+    origins: tuple[tuple[Source, str], ...] = ()
+
+
+class Place(Frozen, frozen=True, kw_only=True):
+    """Where a call reads or writes.
+
+    Attributes:
+        argument: The argument that names it; empty where it is all of its kind.
+        writes: A file or note is changed in part, or replaced as a whole.
+    """
+
+    kind: Literal["file", "note", "url", "name"]
+    argument: str = ""
+    writes: Literal["", "part", "whole"] = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -77,6 +95,15 @@ class ToolContext:
 
 
 Handler: TypeAlias = Callable[..., Awaitable[str | ToolOutput]]
+ActsIf: TypeAlias = Callable[[Arguments, ToolContext], bool]
+
+EFFECTS: Mapping[Risk, frozenset[Effect]] = {  # of tools that do not say what they do
+    "read": frozenset(),
+    "network": frozenset({"reads_untrusted"}),
+    "write": frozenset({"acts"}),
+    "exec": frozenset({"acts", "reads_untrusted"}),
+    "send": frozenset({"acts"}),
+}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -93,6 +120,13 @@ class Tool:
         is_idempotent: May run again where nobody knows whether it took effect.
         rounds: Later turns in which the model still sees a result; 0: only in its own turn.
         is_waiting: It waits for a person, who has a time limit of their own: no other one holds.
+        effects: What it does with the turn: reads what belongs to somebody (`reads_private`), reads what
+            others may have written (`reads_untrusted`), sends, spends, executes or changes something outside
+            of the workspace (`acts`).
+        source: What its results count as, where it reads what others wrote.
+        place: Where it reads or writes.
+        acts_if: Whether one call acts, for a tool of which not all do.
+        says: The arguments that people get to read.
     """
 
     schema: ToolSchema
@@ -105,6 +139,11 @@ class Tool:
     is_idempotent: bool = False
     rounds: int = 0
     is_waiting: bool = False
+    effects: frozenset[Effect] = frozenset()
+    source: Source = "tool"
+    place: Place | None = None
+    acts_if: ActsIf | None = None
+    says: tuple[str, ...] = ()
 
     @property
     def name(self) -> str:
@@ -129,6 +168,48 @@ class Gate(Protocol):
         """Give the arguments to call with, changed or not, or say why the call is not made."""
 
 
+class Screen(Protocol):
+    """Looks at what tools give before the model does."""
+
+    async def take_in(
+        self,
+        tool: Tool,
+        arguments: Arguments,
+        text: str,
+        *,
+        status: Status,
+        origins: tuple[tuple[Source, str], ...] = (),
+    ) -> str:
+        """Give a result as the model may read it, and note in the turn what it has read with it.
+
+        Args:
+            origins: See `ToolOutput`.
+        """
+
+
+class DenialNote(Protocol):
+    """Writes down that a gate has denied a call; must not wait."""
+
+    def __call__(self, tool: Tool, context: ToolContext, gate: str, reason: str, /) -> None:
+        """Take the gate's name and what it has told the model."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Watch:
+    """Who looks at what comes of calls.
+
+    Attributes:
+        screen: Looks at results before the model does.
+        note_denied: Told of each call that a gate denies.
+    """
+
+    screen: Screen | None = None
+    note_denied: DenialNote | None = None
+
+
+UNWATCHED = Watch()
+
+
 class Ledger(Protocol):
     """Writes down the calls of a run."""
 
@@ -139,7 +220,7 @@ class Ledger(Protocol):
             Fenced: The run goes on under another attempt.
         """
 
-    async def end(self, call: ToolCall, *, status: Literal["ok", "error"], result: str, rounds: int) -> None:
+    async def end(self, call: ToolCall, *, status: Status, result: str, rounds: int) -> None:
         """How it went, and for how many later turns the model sees it."""
 
 

@@ -4,7 +4,7 @@ from collections.abc import Callable, Sequence
 
 from bot.hooks.registry import Hooks
 from bot.messages import InboundMessage
-from bot.tools.base import Gate, Ledger, ToolContext
+from bot.tools.base import UNWATCHED, Gate, Ledger, ToolContext, Watch
 from bot.tools.calls import DEFAULT_LIMITS, CallLimits, ToolCalls
 from bot.tools.jobs import Jobs
 from bot.tools.registry import ToolRegistry
@@ -17,6 +17,7 @@ class ToolBox:
     Args:
         is_admin: Whether the sender of a message may steer the bot as a whole.
         gates: Those that change arguments first, those that approve them last.
+        watch: Who looks at results and denials.
     """
 
     def __init__(
@@ -29,6 +30,7 @@ class ToolBox:
         hooks: Hooks | None = None,
         gates: Sequence[Gate] = (),
         limits: CallLimits = DEFAULT_LIMITS,
+        watch: Watch = UNWATCHED,
     ) -> None:
         self._registry = registry
         self._results = results
@@ -37,6 +39,7 @@ class ToolBox:
         self._hooks = hooks
         self._gates = gates
         self._limits = limits
+        self._watch = watch
 
     def tools_for(self, message: InboundMessage, ledger: Ledger | None, *, depth: int = 0) -> ToolCalls:
         """See the protocol.
@@ -44,7 +47,7 @@ class ToolBox:
         Args:
             depth: See `ToolContext`.
         """
-        return ToolCalls(
+        calls = ToolCalls(
             self._registry.offer_for(message),
             ToolContext(message=message, is_admin=self._is_admin(message), depth=depth),
             results=self._results,
@@ -54,3 +57,5 @@ class ToolBox:
             gates=self._gates,
             limits=self._limits,
         )
+        calls.watch = self._watch
+        return calls

@@ -13,10 +13,11 @@ from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, replace
 from difflib import get_close_matches
 from types import MappingProxyType
-from typing import Literal, TypeAlias, TypeVar
+from typing import TypeAlias, TypeVar
 
 import msgspec
 
+from bot.agent.taint import Source
 from bot.backends.base import ToolResultEvent
 from bot.hooks.points import AfterToolCall, ToolResultPersist
 from bot.hooks.registry import Hooks
@@ -25,7 +26,19 @@ from bot.models.base import ToolCall
 from bot.models.picture_files import MAX_PICTURES, load_pictures
 from bot.models.pictures import BLIND
 from bot.tools.arguments import parse_arguments, validate_arguments
-from bot.tools.base import Arguments, Denied, Gate, Ledger, Tool, ToolContext, ToolFault, ToolOutput
+from bot.tools.base import (
+    UNWATCHED,
+    Arguments,
+    Denied,
+    Gate,
+    Ledger,
+    Screen,
+    Status,
+    Tool,
+    ToolContext,
+    ToolFault,
+    ToolOutput,
+)
 from bot.tools.jobs import Countdown, Jobs, Late
 from bot.tools.registry import Offer
 from bot.tools.results import Results
@@ -78,16 +91,17 @@ class CallResult(Frozen, frozen=True, kw_only=True):
 
     Attributes:
         text: For the model.
-        attachments, images, is_final, has_spoken: See `ToolOutput`.
+        attachments, images, is_final, has_spoken, origins: See `ToolOutput`.
         rounds: See `Tool`.
     """
 
     text: str
-    status: Literal["ok", "error"] = "ok"
+    status: Status = "ok"
     attachments: tuple[Attachment, ...] = ()
     images: tuple[Attachment, ...] = ()
     is_final: bool = False
     has_spoken: bool = False
+    origins: tuple[tuple[Source, str], ...] = ()
     rounds: int = 0
 
 
@@ -110,6 +124,9 @@ class ToolCalls:
         gates: Asked one after the other. Those that change arguments stand before those that approve them:
             the last one has to see what is really called.
         hooks: Told of calls, and may change what is kept of their results.
+
+    Attributes:
+        watch: Who looks at results and denials; set by whoever makes this.
     """
 
     def __init__(
@@ -133,6 +150,7 @@ class ToolCalls:
         self._hooks = hooks
         self._gates = tuple(gates)
         self._limits = limits
+        self.watch = UNWATCHED
 
     async def call(self, call: ToolCall) -> ToolResultEvent:
         """See `bot.backends.base.Tools.call`."""
@@ -169,6 +187,8 @@ class ToolCalls:
             result = permitted
         elif is_known or permitted.tool.is_idempotent:
             result = await self._contain(call, self._obey(call, permitted, context, pause))
+            if (screen := self.watch.screen) is not None:
+                result = await self._contain(call, self._take_in(screen, permitted, result))
         else:
             result = CallResult(text=UNKNOWN, status="error")
         if self._hooks is not None:
@@ -208,7 +228,14 @@ class ToolCalls:
             text = f"The tool failed: {type(error).__name__}"
         return await self._result(call, ToolOutput(text=text), "error")
 
-    async def _result(self, call: ToolCall, output: ToolOutput, status: Literal["ok", "error"]) -> CallResult:
+    async def _take_in(self, screen: Screen, permitted: _Permitted, result: CallResult) -> CallResult:
+        """The result as the model may read it; errors say what others wrote, too."""
+        text = await screen.take_in(
+            permitted.tool, permitted.arguments, result.text, status=result.status, origins=result.origins
+        )
+        return result if text == result.text else msgspec.structs.replace(result, text=text)
+
+    async def _result(self, call: ToolCall, output: ToolOutput, status: Status) -> CallResult:
         name = call.function.name
         return CallResult(
             text=await self._results.cap(self._context.session, output.text),
@@ -217,6 +244,7 @@ class ToolCalls:
             images=output.images,
             is_final=output.is_final,
             has_spoken=output.has_spoken,
+            origins=output.origins,
             rounds=self._tools[name].rounds if name in self._tools else 0,
         )
 
@@ -310,6 +338,8 @@ class ToolCalls:
         given = MappingProxyType(dict(arguments))  # what it changes it has to give back, to be looked at
         verdict = await self._judge(gate, tool, given, context)
         if isinstance(verdict, Denied):
+            if self.watch.note_denied is not None:
+                self.watch.note_denied(tool, context, type(gate).__name__, verdict.reason)
             raise ToolFault(f"Not allowed: {verdict.reason}")
         if verdict is given:
             return arguments

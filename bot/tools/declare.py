@@ -22,8 +22,19 @@ from pydantic import BaseModel, ConfigDict, Field, create_model
 from pydantic.fields import FieldInfo
 from pydantic.json_schema import GenerateJsonSchema
 
+from bot.agent.taint import Source
 from bot.models.base import ToolSchema
-from bot.tools.base import TOOL_SECONDS, Handler, Risk, Tool, ToolContext
+from bot.tools.base import (
+    EFFECTS,
+    TOOL_SECONDS,
+    ActsIf,
+    Effect,
+    Handler,
+    Place,
+    Risk,
+    Tool,
+    ToolContext,
+)
 
 NAME = re.compile(r"[a-zA-Z0-9_-]{1,64}")  # Source: OpenAI API reference, tools, `function.name`
 ARGUMENT = re.compile(r"^(?P<indent>[ ]+)(?P<name>\w+)(?: \([^)]*\))?: (?P<help>.*)$")
@@ -31,7 +42,7 @@ SECTION = re.compile(r"^(Args|Arguments|Returns|Raises|Yields|Attributes):$")
 
 
 class Options(TypedDict, total=False):
-    """See the fields of the same names in `Tool`."""
+    """See the fields of the same names in `Tool`; without `effects` they follow from the risk."""
 
     name: str
     description: str
@@ -41,6 +52,11 @@ class Options(TypedDict, total=False):
     is_idempotent: bool
     rounds: int
     is_waiting: bool
+    effects: tuple[Effect, ...]
+    source: Source
+    place: Place
+    acts_if: ActsIf
+    says: tuple[str, ...]
 
 
 class _Arguments(BaseModel):
@@ -74,17 +90,23 @@ def declare(function: Callable[..., Any], **options: Unpack[Options]) -> Tool:
     schema = arguments.model_json_schema(schema_generator=_PlainSchema)
     for noise in ("title", "description"):
         schema.pop(noise, None)
+    risk = options.get("risk", "read")
     return Tool(
         schema=ToolSchema(name=name, description=description, parameters=msgspec.json.encode(schema)),
         arguments=arguments,
         handler=_as_handler(function),
         context_name=context_name,
         group=options.get("group", "other"),
-        risk=options.get("risk", "read"),
+        risk=risk,
         timeout=options.get("timeout", TOOL_SECONDS),
         is_idempotent=options.get("is_idempotent", False),
         rounds=options.get("rounds", 0),
         is_waiting=options.get("is_waiting", False),
+        effects=frozenset(options.get("effects", EFFECTS[risk])),
+        source=options.get("source", "tool"),
+        place=options.get("place"),
+        acts_if=options.get("acts_if"),
+        says=options.get("says", ()),
     )
 
 

@@ -154,6 +154,7 @@ class ExecTools:
                 description=f"Run a shell command line; gives output and exit code. {rest}",
                 group="exec",
                 risk="exec",
+                effects=("reads_private", "reads_untrusted", "acts"),
                 timeout=timeout,
             ),
             declare(
@@ -162,6 +163,7 @@ class ExecTools:
                 description=f"Run a script of several lines; gives output and exit code. {rest}",
                 group="exec",
                 risk="exec",
+                effects=("reads_private", "reads_untrusted", "acts"),
                 timeout=timeout,
             ),
         )

@@ -1,13 +1,13 @@
 """Files in the workspace: read, written, edited, listed, searched."""
 
 import mimetypes
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import PurePosixPath
 
 from bot.messages import Attachment
 from bot.models.picture_files import MAX_BYTES
-from bot.tools.base import Tool, ToolFault, ToolOutput
+from bot.tools.base import Place, Tool, ToolFault, ToolOutput
 from bot.tools.declare import declare
 from bot.tools.decoding import Decoded, decode, picture_type
 from bot.tools.editing import replace_text
@@ -71,11 +71,26 @@ class FileTools:
     def tools(self) -> tuple[Tool, ...]:
         """What is registered."""
         return (
-            declare(self.read, name="read", group="files", is_idempotent=True),
-            declare(self.write, name="write", group="files", risk="write", is_idempotent=True),
-            declare(self.edit, name="edit", group="files", risk="write"),
-            declare(self.list_files, name="list", group="files", is_idempotent=True),
-            declare(self.search, name="search", group="files", is_idempotent=True),
+            _reading(self.read, "read"),
+            declare(
+                self.write,
+                name="write",
+                group="files",
+                risk="write",
+                is_idempotent=True,
+                effects=(),
+                place=Place(kind="file", argument="path", writes="whole"),
+            ),
+            declare(
+                self.edit,
+                name="edit",
+                group="files",
+                risk="write",
+                effects=(),
+                place=Place(kind="file", argument="path", writes="part"),
+            ),
+            _reading(self.list_files, "list"),
+            _reading(self.search, "search"),
         )
 
     def read(self, path: str, offset: int = 1, limit: int = MAX_LINES) -> ToolOutput:
@@ -208,6 +223,19 @@ def _encode(text: str, encoding: str) -> bytes:
     except UnicodeEncodeError as error:
         wrong = text[error.start : error.start + 1]
         raise ToolFault(f"{wrong!a} can't be written as {encoding}: use other characters") from error
+
+
+def _reading(function: Callable[..., object], name: str) -> Tool:
+    """A tool that only reads: files belong to somebody, and anybody may have written them."""
+    return declare(
+        function,
+        name=name,
+        group="files",
+        is_idempotent=True,
+        effects=("reads_private", "reads_untrusted"),
+        source="file",
+        place=Place(kind="file", argument="path"),
+    )
 
 
 def _numbered(decoded: Decoded, offset: int, limit: int) -> str:

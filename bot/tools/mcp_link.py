@@ -88,6 +88,7 @@ class McpLink:
                         name=tool.name,
                         description=tool.description or tool.title or "",
                         parameters=encode_json(tool.input_schema),
+                        is_reading=tool.annotations is not None and tool.annotations.read_only_hint is True,
                     )
                     for tool in page.tools
                 ]

@@ -10,22 +10,31 @@ from pydantic import BaseModel, ConfigDict, model_validator
 
 from bot.messages import Frozen
 from bot.models.base import ToolSchema
-from bot.tools.base import Arguments, Risk, Tool, ToolOutput
+from bot.tools.base import Arguments, Effect, Risk, Tool, ToolOutput
 
 MAX_NAME = 64  # Source: OpenAI API reference, tools, `function.name`
 MAX_DESCRIPTION = 1_000
 MAX_SCHEMA = 8_000  # bytes
 HASH_DIGITS = 8
+READS: frozenset[Effect] = frozenset(
+    {"reads_private", "reads_untrusted"}
+)  # mail, tickets, and who wrote them
 
 RemoteCall: TypeAlias = Callable[[str, Arguments], Awaitable[ToolOutput]]
 
 
 class RemoteTool(Frozen, frozen=True, kw_only=True):
-    """A tool as its server describes it; `parameters` is a JSON schema, encoded."""
+    """A tool as its server describes it.
+
+    Attributes:
+        parameters: A JSON schema, encoded.
+        is_reading: The server says that it changes nothing.
+    """
 
     name: str
     description: str
     parameters: bytes
+    is_reading: bool = False
 
 
 class Shape(Frozen, frozen=True, kw_only=True):
@@ -66,6 +75,8 @@ def make_tool(server: str, remote: RemoteTool, call: RemoteCall, *, risk: Risk, 
         group=f"mcp:{server}",
         risk=risk,
         timeout=timeout,
+        effects=READS if remote.is_reading else READS | {"acts"},
+        source="mcp",
     )
 
 

@@ -8,7 +8,7 @@ from typing import Final, Protocol
 
 from bot.errors import StoreError
 from bot.messages import Address, Attachment
-from bot.tools.base import Speaker, Tool, ToolContext, ToolFault, ToolOutput
+from bot.tools.base import Arguments, Speaker, Tool, ToolContext, ToolFault, ToolOutput
 from bot.tools.declare import declare
 from bot.tools.workspace import UNSEEN, Jail
 
@@ -92,6 +92,18 @@ class MessagingTools:
     def tools(self) -> tuple[Tool, ...]:
         """What is registered."""
         return (
-            declare(self.send_message, group="messaging", risk="send"),
-            declare(self.send_file, group="messaging", risk="read"),
+            declare(self.send_message, group="messaging", risk="send", effects=("acts",), says=("text",)),
+            declare(
+                self.send_file,
+                group="messaging",
+                risk="read",
+                effects=("reads_private", "acts"),
+                acts_if=_is_heard_by_others,
+                says=("name",),
+            ),
         )
+
+
+def _is_heard_by_others(arguments: Arguments, context: ToolContext) -> bool:
+    """Whether a file goes to more people than the one who has the tool, and so could read it anyway."""
+    return not context.message.is_direct

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Sequence
 from datetime import datetime
 
 from bot.messages import Frozen, utc_now
-from bot.tools.base import Tool, ToolFault
+from bot.tools.base import Place, Tool, ToolFault
 from bot.tools.declare import declare
 from bot.tools.decoding import decode
 from bot.tools.front_matter import Field, parse_front_matter
@@ -63,13 +63,21 @@ class NotesTools:
     def tools(self) -> tuple[Tool, ...]:
         """What is registered."""
         return (
-            declare(self.write, name="notes_write", group="notes", risk="write", is_idempotent=True),
-            declare(self.read, name="notes_read", group="notes", is_idempotent=True),
-            declare(self.titles, name="notes_list", group="notes", is_idempotent=True),
-            declare(self.recent, name="notes_recent", group="notes", is_idempotent=True),
-            declare(self.backlinks, name="notes_backlinks", group="notes", is_idempotent=True),
-            declare(self.contents, name="notes_toc", group="notes", is_idempotent=True),
-            declare(self.errors, name="notes_errors", group="notes", is_idempotent=True),
+            declare(
+                self.write,
+                name="notes_write",
+                group="notes",
+                risk="write",
+                is_idempotent=True,
+                effects=(),
+                place=Place(kind="note", argument="title", writes="whole"),
+            ),
+            _reading(self.read, "notes_read", "title"),
+            _reading(self.titles, "notes_list"),
+            _reading(self.recent, "notes_recent"),
+            _reading(self.backlinks, "notes_backlinks"),
+            _reading(self.contents, "notes_toc", "title"),
+            _reading(self.errors, "notes_errors"),
         )
 
     def write(self, title: str, text: str, tags: tuple[str, ...] = ()) -> str:
@@ -196,6 +204,18 @@ class NotesTools:
             number += 1
             name = f"{stem}-{number}.md"
         return f"{FOLDER}/{name}"
+
+
+def _reading(function: Callable[..., object], name: str, argument: str = "") -> Tool:
+    """A tool that only reads: what the bot has noted itself, and so as good as the turns that wrote it."""
+    return declare(
+        function,
+        name=name,
+        group="notes",
+        is_idempotent=True,
+        effects=("reads_private",),
+        place=Place(kind="note", argument=argument),
+    )
 
 
 def _key(title: str) -> str:

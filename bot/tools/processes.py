@@ -15,7 +15,7 @@ from pydantic import Field
 
 from bot.messages import SessionKey
 from bot.settings.sandbox import SandboxSettings
-from bot.tools.base import Tool, ToolContext, ToolFault
+from bot.tools.base import Arguments, Tool, ToolContext, ToolFault
 from bot.tools.declare import declare
 from bot.tools.exec import Ending, Limits, Process, Sandbox, checked, describe_ending, limits_of, place
 
@@ -139,7 +139,17 @@ class ProcessTools:
         """What is registered."""
         if self._sandbox.fault is not None:
             return ()
-        return (declare(self.process, name="process", group="exec", risk="exec", timeout=CALL_SECONDS),)
+        return (
+            declare(
+                self.process,
+                name="process",
+                group="exec",
+                risk="exec",
+                effects=("reads_private", "reads_untrusted", "acts"),
+                acts_if=_runs,
+                timeout=CALL_SECONDS,
+            ),
+        )
 
     async def process(
         self,
@@ -320,3 +330,8 @@ def _whole_characters(data: bytes) -> bytes:
             size = 4 if byte >= 0xF0 else 3 if byte >= 0xE0 else 2 if byte >= 0xC0 else 1
             return data[:-back] if size > back else data
     return data
+
+
+def _runs(arguments: Arguments, context: ToolContext) -> bool:
+    """Whether a call has something run, or talks to it; the others only look."""
+    return arguments.get("action") not in ("list", "output")

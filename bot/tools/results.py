@@ -13,7 +13,7 @@ from typing import Annotated
 from pydantic import Field
 
 from bot.messages import SessionKey
-from bot.tools.base import Tool, ToolContext, ToolFault
+from bot.tools.base import Place, Tool, ToolContext, ToolFault
 from bot.tools.declare import declare
 
 log = logging.getLogger(__name__)
@@ -100,7 +100,15 @@ class Results:
 
     def tools(self) -> tuple[Tool, ...]:
         """What is registered."""
-        return (declare(self.read_result, group="results", is_idempotent=True),)
+        return (
+            declare(
+                self.read_result,
+                group="results",
+                effects=("reads_private", "reads_untrusted"),
+                place=Place(kind="name", argument="id"),
+                is_idempotent=True,
+            ),
+        )
 
 
 class Artifacts:

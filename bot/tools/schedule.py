@@ -5,7 +5,7 @@ from typing import Literal, TypeAlias
 from bot.scheduler.planner import Asking, Planner, say_next
 from bot.scheduler.schedules import Listed, Schedule
 from bot.scheduler.timing import At, Every, ScheduleFault, say_timing
-from bot.tools.base import Tool, ToolContext, ToolFault
+from bot.tools.base import Arguments, Tool, ToolContext, ToolFault
 from bot.tools.declare import declare
 
 Action: TypeAlias = Literal["add", "list", "pause", "resume", "delete"]
@@ -94,9 +94,21 @@ class ScheduleTools:
     def tools(self) -> tuple[Tool, ...]:
         """What is registered."""
         return (
-            declare(self.manage_schedule, name="manage_schedule", group="schedule", risk="read"),
-            declare(self.alarm_clock, name="alarm_clock", group="schedule", risk="read"),
+            declare(
+                self.manage_schedule,
+                name="manage_schedule",
+                group="schedule",
+                risk="read",
+                effects=("acts",),
+                acts_if=_changes,
+            ),
+            declare(self.alarm_clock, name="alarm_clock", group="schedule", risk="read", effects=("acts",)),
         )
+
+
+def _changes(arguments: Arguments, context: ToolContext) -> bool:
+    """Whether a call has something done later, or no longer; what is done then is done by nobody's order."""
+    return arguments.get("action") != "list"
 
 
 def _set(schedule: Schedule) -> str:

@@ -11,7 +11,7 @@ import msgspec
 from pydantic import Field
 
 from bot.messages import Frozen
-from bot.tools.base import Tool, ToolFault
+from bot.tools.base import Place, Tool, ToolFault
 from bot.tools.declare import declare
 from bot.tools.web import Fetcher, foreign, one_line, status_line
 
@@ -51,7 +51,18 @@ class SearchTools:
 
     def tools(self) -> tuple[Tool, ...]:
         """What is registered."""
-        return (declare(self.search, name="web_search", group="web", risk="network", is_idempotent=True),)
+        return (
+            declare(
+                self.search,
+                name="web_search",
+                group="web",
+                risk="network",
+                effects=("reads_untrusted",),
+                source="web",
+                place=Place(kind="name", argument="query"),
+                is_idempotent=True,
+            ),
+        )
 
     async def search(
         self,

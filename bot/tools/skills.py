@@ -37,9 +37,20 @@ class Skill(Frozen, frozen=True, kw_only=True):
 
 
 class Skills:
-    """Keeps what is told about the skills of a folder, and reads a file again only when it changes."""
+    """Keeps what is told about the skills of a folder, and reads a file again only when it changes.
 
-    def __init__(self, directory: Path, *, clock: Callable[[], float] = time.monotonic) -> None:
+    Args:
+        is_harmless: Whether the beginning of a file does not read like an attack; called in a thread.
+    """
+
+    def __init__(
+        self,
+        directory: Path,
+        *,
+        is_harmless: Callable[[str], bool] | None = None,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self._is_harmless = is_harmless
         self._jail = Jail(directory)
         self._clock = clock
         self._known: dict[str, Skill] = {}
@@ -82,6 +93,8 @@ class Skills:
     def _look(self, entry: Entry) -> Skill:
         try:
             text = self._jail.read(entry.path, MAX_HEAD).decode("utf-8", "replace")
+            if self._is_harmless is not None and not self._is_harmless(text):
+                raise ValueError("it reads like an attack on the bot; nothing of it is told to the model")
             return Skill(entry=entry, line=_line(entry.path.split("/")[0], text))
         except (ToolFault, ValueError) as error:
             log.warning("skill left out", extra={"file": entry.label, "cause": str(error)})

@@ -11,7 +11,7 @@ from typing import Annotated, Final, Protocol
 from pydantic import Field
 
 from bot.messages import Attachment, Frozen, new_id
-from bot.tools.base import Tool, ToolContext, ToolFault, ToolOutput
+from bot.tools.base import Place, Tool, ToolContext, ToolFault, ToolOutput
 from bot.tools.declare import declare
 from bot.tools.decoding import picture_type
 from bot.tools.reading import Article, Reader, decode, looks_like_text
@@ -85,6 +85,9 @@ class WebTools:
                 name="web_fetch",
                 group="web",
                 risk="network",
+                effects=("reads_untrusted",),
+                source="web",
+                place=Place(kind="url", argument="url"),
                 timeout=TOOL_SECONDS,
                 is_idempotent=True,
             ),

@@ -7,7 +7,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from bot.agent.run import Run
-from bot.agent.seams import Redactor
+from bot.agent.seams import Layers, Outward
 from bot.agent.silence import SILENCE, is_silence, may_become_silence
 from bot.agent.store import Pending
 from bot.agent.voice import Voice
@@ -69,13 +69,11 @@ class Masking:
 class Stage:
     """A voice, and what is heard of it."""
 
-    def __init__(
-        self, *, redactor: Redactor | None = None, then: Redactor | None = None, holds: bool = False
-    ) -> None:
+    def __init__(self, *, redactor: Outward | None = None, holds: bool = False) -> None:
         bus = LocalBus()
         self._heard = bus.outbound()
         self.run = Run(Pending(message=inbound(), attempts=0), bus)
-        self.voice = Voice(self.run, redactor, then=then, holds=holds)
+        self.voice = Voice(self.run, redactor, holds=holds)
         self.chunks: list[Chunk] = []
 
     def say(self, *pieces: str) -> "Stage":
@@ -168,7 +166,7 @@ async def test_a_redaction_that_begins_anew_forgets_what_it_held_back() -> None:
 
 
 async def test_what_a_second_look_hides_is_hidden_in_what_the_first_has_left() -> None:
-    stage = Stage(redactor=Masking(), then=Masking("***", "(hidden)")).say("a sec", "ret th", "ere")
+    stage = Stage(redactor=Layers(Masking(), Masking("***", "(hidden)"))).say("a sec", "ret th", "ere")
     stage.voice.end()
 
     assert stage.heard() == "a (hidden)(hidden) there"

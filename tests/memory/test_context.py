@@ -66,7 +66,7 @@ def work_of(db: sqlite3.Connection, before: int) -> int:
 
 
 def test_the_lines_are_found_by_the_index_of_those_that_the_model_may_see(db: sqlite3.Connection) -> None:
-    asked = {"session": SESSION, "before": 9, "history": 9, "rounds": 9}
+    asked = {"session": SESSION, "before": 9, "history": 9, "rounds": 9, "taints": 9}
     plan = db.execute(f"EXPLAIN QUERY PLAN {BEFORE}", asked).fetchall()
 
     steps = [detail for *_, detail in plan]

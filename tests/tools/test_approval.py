@@ -3,6 +3,7 @@
 import asyncio
 import json
 from collections.abc import AsyncIterator
+from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
@@ -22,10 +23,11 @@ from bot.tools.approval import (
     MAX_SHOWN,
     NOBODY_SAID,
     NOT_PERMITTED,
+    Doubt,
     Mode,
     visible,
 )
-from bot.tools.base import Arguments, Denied, Risk, ToolContext
+from bot.tools.base import Arguments, Denied, Risk, Tool, ToolContext
 from bot.tools.calls import ToolCalls
 from bot.tools.jobs import Jobs
 from bot.tools.registry import Offer
@@ -368,3 +370,68 @@ def test_escaping_what_cannot_be_seen_changes_no_value(text: str) -> None:
 
     assert json.loads(visible(written)) == {"command": text}
     assert visible(written).isprintable()
+
+
+# --- doubts
+
+
+@dataclass
+class Doubtful:
+    """Has the same doubt about every call."""
+
+    has: Doubt | None
+
+    def doubt(self, tool: Tool, arguments: Arguments, context: ToolContext) -> Doubt | None:
+        return self.has
+
+
+async def test_a_doubt_makes_a_call_need_a_permission_and_is_shown(home: Path) -> None:
+    async with desk(home, {"exec": ApprovalRule(mode="auto")}) as here:
+        here.approvals.heed(Doubtful(Doubt(mode="confirm", told="A page wants it.")), Doubtful(None))
+        async with here.asked() as (question, judged):
+            await here.says(question, "once")
+            verdict = await judged
+
+    assert is_allowed(verdict)
+    assert "A page wants it." in question.text
+    assert shown_in(question) == {"command": "ls"}
+
+
+async def test_a_doubt_can_deny_but_never_allow(home: Path) -> None:
+    async with desk(home, {"exec": ApprovalRule(mode="deny")}) as here:
+        here.approvals.heed(Doubtful(Doubt(mode="auto", told="")))
+        forbidden = await here.judge()
+    async with desk(home, {"exec": ApprovalRule(mode="auto")}) as here:
+        here.approvals.heed(Doubtful(Doubt(mode="deny", told="not after that page")))
+        doubted = await here.judge()
+        waved = here.approvals.waves_through(tool_of(), {"command": "ls"}, context())
+
+    assert forbidden == Denied(reason=FORBIDDEN)
+    assert doubted == Denied(reason="not after that page")
+    assert not waved
+
+
+@pytest.mark.parametrize(("may_last", "buttons"), [(True, 3), (False, 2)])
+async def test_for_good_is_offered_only_where_the_doubt_lets_it(
+    home: Path, may_last: bool, buttons: int
+) -> None:
+    async with desk(home) as here:
+        assert is_allowed(await here.answer("ls", "always"))
+        here.approvals.heed(Doubtful(Doubt(mode="confirm", told="A page wants it.", may_last=may_last)))
+        if may_last:
+            assert is_allowed(await here.judge())
+        async with here.asked("ls -l") as (question, judged):
+            await here.says(question, "deny")
+            verdict = await judged
+
+    assert len(question.buttons) == buttons
+    assert verdict == Denied(reason=NOT_PERMITTED)
+
+
+async def test_what_was_allowed_for_good_is_asked_for_again_where_the_doubt_is_grave(home: Path) -> None:
+    async with desk(home, seconds=0.05) as here:
+        await here.answer("ls", "always")
+        here.approvals.heed(Doubtful(Doubt(mode="confirm", told="Orders were found.", may_last=False)))
+        verdict = await here.judge()
+
+    assert verdict == Denied(reason=NOBODY_SAID.format(seconds=0.05))

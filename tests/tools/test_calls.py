@@ -14,12 +14,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import BaseModel, ConfigDict, field_validator
 
+from bot.agent.taint import Source
 from bot.errors import StoreError
 from bot.messages import Attachment
 from bot.models.base import FunctionCall, ToolCall
 from bot.tools import Tool, ToolContext, ToolFault, ToolOutput, declare, tool
 from bot.tools.arguments import parse_arguments
-from bot.tools.base import Arguments, Denied, Gate
+from bot.tools.base import Arguments, Denied, Gate, Status, Watch
 from bot.tools.calls import AT_ONCE, SKIPPED, CallLimits, CallResult, ToolCalls
 from bot.tools.jobs import Countdown, Jobs
 from bot.tools.registry import Offer
@@ -821,3 +822,61 @@ async def test_a_countdown_goes_on_when_the_last_pause_is_over() -> None:
             assert not expired.is_set()
         async with asyncio.timeout(5):
             await expired.wait()
+
+
+class Labels:
+    """Marks what it is given."""
+
+    async def take_in(
+        self,
+        tool: Tool,
+        arguments: Arguments,
+        text: str,
+        *,
+        status: Status,
+        origins: tuple[tuple[Source, str], ...] = (),
+    ) -> str:
+        if "break" in text:
+            raise ValueError("broken")
+        return f"<{tool.name} {status}>{text}"
+
+
+@pytest.mark.parametrize(
+    ("given", "shown"),
+    [("fine", "<work ok>fine"), ("fault", "<work error>fault"), ("break", "The tool failed: ValueError")],
+)
+async def test_the_model_reads_what_the_screen_has_made_of_a_result(rig: Rig, given: str, shown: str) -> None:
+    def work() -> str:
+        """Work."""
+        if given == "fault":
+            raise ToolFault(given)
+        return given
+
+    offered = declare(work)
+    calls = rig.offer(offered)
+    calls.watch = Watch(screen=Labels())
+    result = await calls.carry_out(wish("work"), CONTEXT)
+
+    assert result.text == shown
+
+
+async def test_each_denial_of_a_gate_is_noted_with_its_name_and_reason(rig: Rig) -> None:
+    class Never:
+        def waves_through(self, tool: Tool, arguments: Arguments, context: ToolContext) -> bool:
+            return False
+
+        async def judge(self, tool: Tool, arguments: Arguments, context: ToolContext) -> Denied:
+            return Denied(reason="never")
+
+    def work() -> str:
+        """Work."""
+        return ""
+
+    noted: list[tuple[str, str, str]] = []
+    calls = rig.offer(declare(work), gates=(Never(),))
+    calls.watch = Watch(
+        note_denied=lambda tool, context, gate, reason: noted.append((gate, reason, tool.name))
+    )
+    await calls.carry_out(wish("work"), CONTEXT)
+
+    assert noted == [("Never", "never", "work")]

@@ -12,7 +12,7 @@ from pydantic import BaseModel, Field
 
 from bot.tools import Tool, ToolContext, ToolFault, declare, tool
 from bot.tools.arguments import parse_arguments
-from bot.tools.base import TOOL_SECONDS
+from bot.tools.base import TOOL_SECONDS, Effect, Risk
 from tests.factories import inbound
 
 
@@ -267,3 +267,22 @@ def test_a_name_that_no_model_can_use_is_refused(name: str) -> None:
 def test_a_type_that_json_has_no_word_for_is_refused() -> None:
     with pytest.raises(Exception, match="Event"):
         declare(opaque)
+
+
+@pytest.mark.parametrize(
+    ("risk", "effects"),
+    [
+        ("read", set()),
+        ("network", {"reads_untrusted"}),
+        ("write", {"acts"}),
+        ("exec", {"acts", "reads_untrusted"}),
+        ("send", {"acts"}),
+    ],
+)
+def test_what_a_tool_does_follows_from_its_risk_unless_it_says_so(risk: Risk, effects: set[Effect]) -> None:
+    def work() -> str:
+        """Work."""
+        return ""
+
+    assert declare(work, risk=risk).effects == effects
+    assert declare(work, risk=risk, effects=("reads_private",)).effects == {"reads_private"}

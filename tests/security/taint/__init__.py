@@ -1,0 +1,1 @@
+"""What a turn has read, and what it may do then."""
