@@ -193,7 +193,13 @@ async def test_neither_arguments_nor_results_of_tools_show_a_key(home: Path) -> 
     read = call("read", '{"path": "keys.txt"}')
     send = call("send_message", json.dumps({"text": f"psst: {KEY}"}))
     async with living(
-        home, write, read, send, say("Done."), approvals={"rules": {"send_message": {"mode": "auto"}}}
+        home,
+        write,
+        read,
+        send,
+        say("Done."),
+        approvals={"rules": {"send_message": {"mode": "auto"}}},
+        taint={"enabled": False},
     ) as world:
         await world.says("/verbose full")
         await world.answer("go")
