@@ -3,32 +3,32 @@
 Found means found by a model that has seen nothing of the text's origin: whole sources are held out.
 """
 
-import argparse
-import os
 import random
 import sys
 import time
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 
 import numpy as np
 from rich.console import Console
 
 from bench.report import show
 from bench.results import Result, row
-from bot.errors import ConfigError
 from bot.settings.injection import InjectionSettings
+from security.injection.letters import Letters
 from security.injection.model import Numbers
 from security.injection.scanner import Scanner
+from security.training.arguments import make_parser, read_named, tell
 from security.training.calibrating import calibrate, hold_out
-from security.training.corpus import FOLDS, VARIABLE, Sample, read_corpus
-from security.training.learning import Windows, cut
+from security.training.corpus import FOLDS, Sample
+from security.training.learning import Cutter, Windows
+from security.training.reading import learn_letters
 from security.training.weights import model_of, pack
 from security.verdict import Level
 
 SIZE = 100_000  # characters
 ROUNDS = 5
+MESSAGE = "Could you please find me a good recipe for tomato soup that my children will like at dinner today?"
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,26 +39,31 @@ class Outcome:
     levels: Numbers
 
 
-def scan_held_out(samples: Sequence[Sample], texts: Sequence[Windows]) -> Outcome:
+def scan_held_out(samples: Sequence[Sample], texts: Sequence[Windows], letters: Letters) -> Outcome:
     """Scan each text with a model, and thresholds, learned from other sources."""
     scores, levels = np.zeros(len(samples)), np.zeros(len(samples))
     folds = np.array([sample.fold for sample in samples])
-    margins, learned = hold_out(samples, texts, _tell)
+    margins, learned = hold_out(samples, texts, tell)
     for number in range(len(FOLDS)):
         known = np.flatnonzero(folds != number).tolist()
         held = [samples[at] for at in known]
         seen = [texts[at] for at in known]
         parts = pack(learned[number], calibrate(held, seen, margins[known]))
-        scanner = Scanner(InjectionSettings(), model_of(parts))
+        scanner = Scanner(InjectionSettings(), model_of(parts), letters)
         for at in np.flatnonzero(folds == number).tolist():
             verdict = scanner.scan(samples[at].text)
             scores[at], levels[at] = verdict.score, verdict.level
     return Outcome(scores, levels)
 
 
-def quality(samples: Sequence[Sample], texts: Sequence[Windows]) -> list[Result]:
-    """Recall at the goals' rates of false alarms, and what the levels do as they are set."""
-    outcome = scan_held_out(samples, texts)
+def quality(samples: Sequence[Sample]) -> list[Result]:
+    """Recall at the goals' rates of false alarms, and what the levels do as they are set.
+
+    What letters follow which is learned from all sources: it knows of languages, not of attacks.
+    """
+    letters = Letters(learn_letters(samples))
+    cutter = Cutter(letters)
+    outcome = scan_held_out(samples, [cutter.cut(sample.text) for sample in samples], letters)
     attack = np.array([sample.label == 1 for sample in samples])
     hard = np.array([sample.kind == "hard_benign" for sample in samples])
     benign = ~attack & ~hard
@@ -151,8 +156,9 @@ def speed(samples: Sequence[Sample]) -> list[Result]:
     scanner = Scanner(InjectionSettings())
     pages = "\n".join(sample.text for sample in samples if sample.kind == "benign" and len(sample.text) > 500)
     slowest, name = max((_milliseconds(scanner, text), name) for name, text in nasty(SIZE))
-    _tell(f"the slowest: {name}")
+    tell(f"the slowest: {name}")
     return [
+        row("injection.message", _milliseconds(scanner, MESSAGE) * 1000, "us", at_most=80),
         row("injection.1kb", _milliseconds(scanner, pages[:1024]), "ms", at_most=0.5),
         row("injection.100kb", _milliseconds(scanner, pages[:SIZE]), "ms", at_most=40),
         row("injection.worst_100kb", slowest, "ms", at_most=100),
@@ -170,25 +176,17 @@ def _milliseconds(scanner: Scanner, text: str) -> float:
 
 def main() -> int:
     """Measure; takes some minutes. 2 where there is no corpus."""
-    parser = argparse.ArgumentParser(prog="python -m bench.security", description=__doc__)
-    named = os.environ.get(VARIABLE)
-    parser.add_argument("--corpus", type=Path, default=Path(named) if named else None, help=f"or {VARIABLE}")
+    parser = make_parser("python -m bench.security", __doc__)
     parser.add_argument("--speed", action="store_true", help="only how long it takes")
     options = parser.parse_args()
-    try:
-        samples = read_corpus(options.corpus)
-    except ConfigError as error:
-        _tell(str(error))
+    samples = read_named(options)
+    if samples is None:
         return 2
     rows = speed(samples)
     if not options.speed:
-        rows = quality(samples, [cut(sample) for sample in samples]) + rows
+        rows = quality(samples) + rows
     show(rows, Console())
     return 0
-
-
-def _tell(text: str) -> None:
-    sys.stderr.write(text + "\n")
 
 
 if __name__ == "__main__":

@@ -14,7 +14,6 @@ from bot.commands.pairing import LetIn, Request
 from bot.errors import ConfigError, StoreError
 from bot.messages import Role
 from bot.settings import Settings
-from bot.settings.injection import InjectionSettings
 from channels.registry import ADAPTERS, accounts, check_installed
 from memory.home import Home, read_holder
 from memory.store import Store
@@ -54,9 +53,9 @@ async def _audit_lengths(settings: Settings) -> dict[str, int]:
         return await store.audit_pointer.lengths()
 
 
-def open_scanner() -> Scans:
+def open_scanner(settings: Settings) -> Scans:
     """What looks for injected instructions in texts; loads its model."""
-    return load_scanner(InjectionSettings())
+    return load_scanner(settings.injection)
 
 
 def find_channels(settings: Settings) -> dict[str, tuple[tuple[str, ...], str | None]]:

@@ -10,6 +10,7 @@ import msgspec
 from bot.app import open_scanner
 from bot.errors import BotError
 from bot.operations.terminal import say
+from bot.settings import load_settings
 
 MOST_BYTES = 64 * 1024 * 1024  # of a file, or of a line
 ON_STANDARD_INPUT = "-"
@@ -68,7 +69,7 @@ def scan(texts: Sequence[str], files: Sequence[Path], is_jsonl: bool, is_strict:
         is_jsonl: Read and write JSON, line for line.
         is_strict: As for what tools bring: quotations count in full.
     """
-    scanner: Scans = open_scanner()
+    scanner: Scans = open_scanner(load_settings())
     sources = [*files] if texts or files else [Path(ON_STANDARD_INPUT)]
     code = 0
     for number, text in enumerate(texts, 1):

@@ -1,6 +1,6 @@
 """How closely texts are looked at for orders that are not theirs to give; no setting of the bot yet."""
 
-from typing import Self
+from typing import Literal, Self
 
 from pydantic import Field, model_validator
 
@@ -11,6 +11,10 @@ class InjectionSettings(Section):
     """A text gets a score from 0 to 1; the levels begin where these say."""
 
     enabled: bool = Field(default=True, description="Look at texts at all.")
+    model: Literal["small", "onnx"] = Field(
+        default="small",
+        description="`onnx` also asks a larger English model, in some 20 ms; it needs the extra security-ml.",
+    )
     low: float = Field(default=0.3, gt=0, lt=1, description="Where LOW begins.")
     medium: float = Field(
         default=0.5,

@@ -24,6 +24,9 @@ class Concept(StrEnum):
     TARGET = "target"  # an address: mail, link
     AUTHORITY = "authority"  # admin mode, debug mode
     MARKER = "marker"  # signs of a chat template, "new instructions:"
+    EXECUTE = "execute"  # run, evaluate
+    SHELL = "shell"  # whoami, /etc/passwd, os.system
+    TAUNT = "taunt"  # what an attacker makes a model say to show that it obeys
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

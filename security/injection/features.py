@@ -1,19 +1,33 @@
-"""What the linear model looks at: runs of two to five characters, and of one to three words."""
+"""What the linear model looks at: runs of characters and words, and what the words of attacks stand for.
 
+The first are hashed, and a window's sum of them is divided by the root of their number. The second are the
+concepts of the rules, the same in all languages; each adds a fixed share.
+"""
+
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from itertools import pairwise
 
 import numpy as np
 import numpy.typing as npt
 
+from security.injection.concepts import Concept
+from security.injection.matching import Hit
 from security.injection.normalise import Codes, Offsets
-from security.injection.words import ASIAN, BASE, Hashes, Words, pairs_of
+from security.injection.words import ASIAN, BASE, Hashes, Words
 
-BITS = 19  # of a bucket's number
+BITS = 20  # of a bucket's number
+BUCKETS = 1 << BITS
 CHARACTERS = (2, 3, 4, 5)  # two only beyond the alphabets: a word there has two characters
-WORDS = (1, 2, 3)
-KIND = 0x51ED270B  # keeps apart what is equal in number and not in size
+WORDS = 3  # in a row, at most
+STEP = np.uint64(BASE)
+SHUFFLE = np.uint64(0xBF58476D1CE4E5B9)
+PLACE_BITS = 24  # of a place; nothing longer is read
 BLOCK = 320  # characters in which a feature counts once
+
+CONCEPTS = tuple(Concept)
+NUMBER_OF = {concept: number for number, concept in enumerate(CONCEPTS)}
+WEIGHTS = BUCKETS + len(CONCEPTS)
+SHARE = 0.4  # of a weight, that a concept adds to the margin
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,7 +35,7 @@ class Features:
     """The features of a text, those of one place beside each other.
 
     Attributes:
-        buckets: Their numbers, in no order.
+        buckets: Their numbers, in order within a block.
         places: For each, the character of the text where it starts.
     """
 
@@ -29,60 +43,97 @@ class Features:
     places: Offsets
 
 
+def _plain() -> Hashes:
+    """For each code point below 128 the number that stands for it; blanks and digits are all alike."""
+    found = np.arange(1, 129, dtype=np.uint64)
+    found[:33] = 33
+    found[0x30:0x3A] = 0x31
+    return found
+
+
+PLAIN = _plain()
+
+
+def buckets_of(
+    codes: Codes, words: Words, is_ascii: bool
+) -> tuple[npt.NDArray[np.int64], Offsets | None, list[int]]:
+    """The buckets of a folded text in lower case, some more than once.
+
+    Returns:
+        The buckets, for runs of characters and then of words; where blanks that follow others were left
+        out, the places of the characters that stay; and how many runs of each length there are.
+    """
+    blank = codes <= 32
+    again = blank[1:] & blank[:-1]
+    kept = None
+    if again.any():
+        kept = np.flatnonzero(np.concatenate(([True], ~again)))
+        codes = codes[kept]
+    is_asian = False
+    if is_ascii:
+        wide = PLAIN[codes]
+    else:
+        wide = PLAIN[np.minimum(codes, 127)]
+        beyond = codes > 126
+        wide[beyond] = codes[beyond].astype(np.uint64) + np.uint64(1)
+        is_asian = bool((codes >= ASIAN).any())
+    numbers, sizes = [], []
+    rolling = wide
+    for size in range(2, CHARACTERS[-1] + 1):
+        rolling = rolling[:-1] * STEP
+        rolling += wide[size - 1 :]
+        chosen = rolling
+        if size == CHARACTERS[0]:
+            chosen = rolling[codes[: len(rolling)] >= ASIAN] if is_asian else rolling[:0]
+        numbers.append(chosen)
+        sizes.append(len(chosen))
+    mixed = np.concatenate((*numbers, *words.runs[:WORDS]))
+    mixed ^= mixed >> np.uint64(31)
+    mixed *= SHUFFLE
+    mixed >>= np.uint64(64 - BITS)
+    return mixed.astype(np.int64), kept, sizes
+
+
 def features_of(codes: Codes, words: Words) -> Features:
-    """The features of a folded text in lower case, each once a block."""
+    """The hashed features of a folded text in lower case, each once a block."""
     if not len(codes):
         return Features(np.zeros(0, dtype=np.int64), np.zeros(0, dtype=np.int64))
-    blank = codes <= 32
-    kept = np.flatnonzero(~(blank & np.concatenate(([True], blank[:-1]))))
-    text = np.where(blank[kept], 32, codes[kept])
-    text[(text >= 0x30) & (text <= 0x39)] = 0x30
-    numbers, places = [], []
-    rolling = np.zeros(len(text), dtype=np.uint64)
-    wide = text.astype(np.uint64) + np.uint64(1)
-    for size in range(1, CHARACTERS[-1] + 1):
-        rolling = rolling[: len(text) - size + 1] * np.uint64(BASE)
-        rolling += wide[size - 1 :]
-        if size not in CHARACTERS:
-            continue
-        at = kept[: len(rolling)]
-        hashes = rolling
-        if size == CHARACTERS[0]:
-            chosen = np.flatnonzero(text[: len(rolling)] >= ASIAN)
-            hashes, at = rolling[chosen], at[chosen]
-        numbers.append(hashes + np.uint64(size * KIND))
-        places.append(at)
-        if len(rolling) <= 1:
-            break
-    for size in WORDS:
-        hashes = pairs_of(words.hashes, size)
-        numbers.append(hashes + np.uint64((16 + size) * KIND))
-        places.append(words.starts[: len(hashes)])
-    return _distinct(_buckets(np.concatenate(numbers)), np.concatenate(places))
+    buckets, kept, sizes = buckets_of(codes, words, int(codes.max()) < 0x80)
+    if not len(buckets):
+        return Features(buckets, buckets)
+    at = np.arange(len(codes), dtype=np.int64) if kept is None else kept
+    asian = np.flatnonzero(codes[at][: max(len(at) - 1, 0)] >= ASIAN)
+    places = [at[asian], *(at[:size] for size in sizes[1:])]
+    places += [words.starts[: len(words.runs[size])] for size in range(WORDS)]
+    return _distinct(buckets, np.concatenate(places))
 
 
 def _distinct(buckets: npt.NDArray[np.int64], places: Offsets) -> Features:
-    """Keep one feature of each kind in a block, so that nothing weighs more for being repeated."""
-    blocks = places // BLOCK
-    if not blocks.any():
-        chosen = np.unique(buckets, return_index=True)[1]
-        return Features(buckets[chosen], places[chosen])
-    order = (
-        np.argsort(blocks.astype(np.uint16), kind="stable") if blocks.max() < 1 << 16 else np.argsort(blocks)
-    )
-    buckets, places = buckets[order], places[order]
-    edges = np.concatenate(([0], np.cumsum(np.bincount(blocks))))
-    seen = np.empty(1 << BITS, dtype=np.int32)  # only read where it was written in the same round
-    kept = np.zeros(len(buckets), dtype=np.bool_)
-    for begin, end in pairwise(edges.tolist()):
-        inside = buckets[begin:end]
-        numbers = np.arange(len(inside), dtype=np.int32)
-        seen[inside] = numbers
-        kept[begin:end] = seen[inside] == numbers
-    return Features(buckets[kept], places[kept])
+    """Keep the first feature of each kind in a block, so that nothing weighs more for being repeated.
+
+    Block, bucket and place go into one number, as sorting numbers is what is quickest.
+    """
+    keys = ((places // BLOCK) << (BITS + PLACE_BITS)) | (buckets << PLACE_BITS) | places
+    keys.sort()
+    kinds = keys >> PLACE_BITS
+    keys = keys[np.concatenate(([True], kinds[1:] != kinds[:-1]))]
+    return Features((keys >> PLACE_BITS) & (BUCKETS - 1), keys & ((1 << PLACE_BITS) - 1))
 
 
-def _buckets(mixed: Hashes) -> npt.NDArray[np.int64]:
-    mixed ^= mixed >> np.uint64(31)
-    mixed *= np.uint64(0xBF58476D1CE4E5B9)
-    return (mixed >> np.uint64(64 - BITS)).astype(np.int64)
+def once(buckets: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
+    """Each bucket once, in order; for texts of one block."""
+    ordered = np.sort(buckets)
+    different = ordered[1:] != ordered[:-1]
+    return ordered[np.concatenate(([True], different))]
+
+
+def concepts_of(hits: Sequence[Hit]) -> Iterator[tuple[int, int]]:
+    """What the words of attacks stand for, each concept once a block: its place, its number in `CONCEPTS`."""
+    seen: set[tuple[int, int]] = set()
+    for hit in hits:
+        block = hit.start // BLOCK
+        for concept in hit.concepts:
+            number = NUMBER_OF[concept]
+            if (block, number) not in seen:
+                seen.add((block, number))
+                yield hit.start, number

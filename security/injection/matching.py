@@ -1,6 +1,6 @@
 """Finds where the rules hold: one pass over a text, whatever it holds."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import islice
 from typing import NamedTuple
@@ -11,7 +11,7 @@ from security.injection.concepts import Concept, Vocabulary
 from security.injection.normalise import Codes, Offsets, codes_of, fold_word
 from security.injection.rules import RULES, Rule
 from security.injection.views import View
-from security.injection.words import ASIAN, Hashes, Words, hash_phrase, pairs_of
+from security.injection.words import ASIAN, Hashes, Words, hash_phrase
 
 MOST_HITS = 2_000  # words of attacks in one view; more is an attack on the scanner
 MOST_FINDINGS = 8  # of one rule in one view
@@ -20,6 +20,7 @@ HIDDEN = Rule("invisible letters", (), 2.6)
 ADDRESSES = ("://", "www.", "@")
 MARKERS = ("<|", "[inst]", "[/inst]", "<<sys>>", "###", "system:", "admin:")
 SIGNS = {**dict.fromkeys(ADDRESSES, Concept.TARGET), **dict.fromkeys(MARKERS, Concept.MARKER)}
+SIEVE = 16  # bits of a phrase's number that are looked at first
 PICTURES = 3  # a word of Chinese or Japanese has a third of the characters of an English one
 
 
@@ -66,48 +67,56 @@ class Matcher:
             for concept, words in vocabulary.stems.items():
                 for word in words:
                     stems.setdefault(fold_word(word), set()).add(concept)
-        self._sizes = sorted({size for _, size in phrases})
-        self._numbers = np.array(sorted(number for number, _ in phrases), dtype=np.uint64)
-        self._phrases = [(size, tuple(sorted(found))) for (_, size), found in sorted(phrases.items())]
+        ordered = sorted(phrases)
+        self._numbers = np.array([number for number, _ in ordered], dtype=np.uint64)
+        self._phrases = [(size, tuple(sorted(phrases[number, size]))) for number, size in ordered]
+        self._sieve = np.zeros(1 << SIEVE, dtype=np.bool_)
+        self._sieve[self._numbers >> np.uint64(64 - SIEVE)] = True
+        self._most = max((size for _, size in ordered), default=0)
         self._stems: dict[str, list[tuple[str, tuple[Concept, ...]]]] = {}
         self._begins = np.zeros(1 << 16, dtype=np.bool_)
-        for stem in sorted(stems, key=lambda stem: (-len(stem), stem)):
-            self._stems.setdefault(stem[:2], []).append((stem, tuple(sorted(stems[stem]))))
+        for stem, concepts in sorted(_with_shorter(stems).items(), key=lambda one: (-len(one[0]), one[0])):
+            self._stems.setdefault(stem[:2], []).append((stem, tuple(sorted(concepts))))
             self._begins[_beginnings(codes_of(stem[:2]))] = True
-        self._rules = {
-            concept: dict.fromkeys(rule for rule in RULES if concept in rule.parts) for concept in Concept
-        }
+        self._rules = {concept: tuple(rule for rule in RULES if concept in rule.parts) for concept in Concept}
 
-    def find(self, view: View, hits: list[Hit]) -> list[Finding]:
+    def find(self, view: View, hits: Sequence[Hit]) -> list[Finding]:
         """All rules that hold in a view, in the order of their places, at most `MOST_FINDINGS` each."""
-        found = list(self._combine(hits[:MOST_HITS], view))
+        found = list(self._combine(hits[:MOST_HITS], view)) if hits else []
         if len(hits) > MOST_HITS:
             found.append(Finding(FLOOD, hits[0].start, hits[-1].end))
         return found
 
     def hits(self, view: View) -> list[Hit]:
         """The words of attacks in a view, in order; no more than a few times `MOST_HITS`."""
-        found = list(self._phrases_in(view.words))
-        if len(view.codes) and int(view.codes.max()) >= 0x400:
+        found = self._phrases_in(view.words)
+        if not view.text.isascii() and int(view.codes.max()) >= 0x400:
             places = np.flatnonzero(self._begins[_beginnings(view.codes)])
-            found += [hit for at in places[: 2 * MOST_HITS].tolist() if (hit := self._stem_at(view.text, at))]
+            found += [hit for at in places[: 4 * MOST_HITS].tolist() if (hit := self._stem_at(view.text, at))]
         for sign, concept in SIGNS.items():
-            found += [
-                Hit(at, at + len(sign), (concept,)) for at in islice(_places(view.text, sign), MOST_HITS + 1)
-            ]
-        found.sort(key=lambda hit: (hit.start, hit.end))
+            if sign in view.text:
+                places_of_sign = islice(_places(view.text, sign), MOST_HITS + 1)
+                found += [Hit(at, at + len(sign), (concept,)) for at in places_of_sign]
+        found.sort()
         return found
 
-    def _phrases_in(self, words: Words) -> Iterator[Hit]:
-        """All sizes are looked up together, as each look has a price; shorter ones first."""
-        runs = [pairs_of(words.hashes, size) for size in self._sizes]
-        firsts = np.concatenate([np.arange(len(run)) for run in runs])
-        numbers: Hashes = np.concatenate(runs)
-        places = np.minimum(np.searchsorted(self._numbers, numbers), len(self._numbers) - 1)
-        known = np.flatnonzero(self._numbers[places] == numbers)[: 2 * MOST_HITS]
-        for first, place in zip(firsts[known].tolist(), places[known].tolist(), strict=True):
-            size, concepts = self._phrases[place]
-            yield Hit(int(words.starts[first]), int(words.ends[first + size - 1]), concepts)
+    def _phrases_in(self, words: Words) -> list[Hit]:
+        """All sizes are looked up together, as each look has a price."""
+        numbers: Hashes = np.concatenate(words.runs[: self._most])
+        maybe = self._sieve[numbers >> np.uint64(64 - SIEVE)].nonzero()[0]
+        if not len(maybe):
+            return []
+        places = np.searchsorted(self._numbers, numbers[maybe])
+        places[places == len(self._numbers)] = 0
+        certain = self._numbers[places] == numbers[maybe]
+        maybe, places = maybe[certain][: 4 * MOST_HITS], places[certain][: 4 * MOST_HITS]
+        firsts = np.cumsum([0, *(len(run) for run in words.runs)]).tolist()
+        found: list[Hit] = []
+        for at, place in zip(maybe.tolist(), places.tolist(), strict=True):
+            length, concepts = self._phrases[place]
+            first = at - firsts[length - 1]
+            found.append(Hit(int(words.starts[first]), int(words.ends[first + length - 1]), concepts))
+        return found
 
     def _stem_at(self, text: str, at: int) -> Hit | None:
         for stem, concepts in self._stems.get(text[at : at + 2], ()):
@@ -115,7 +124,7 @@ class Matcher:
                 return Hit(at, at + len(stem), concepts)
         return None
 
-    def _combine(self, hits: list[Hit], view: View) -> Iterator[Finding]:
+    def _combine(self, hits: Sequence[Hit], view: View) -> Iterator[Finding]:
         """Remember where each part was seen last; a rule holds where all of its parts are near."""
         last: dict[Concept, Hit] = {}
         left = dict.fromkeys(RULES, MOST_FINDINGS)
@@ -123,7 +132,7 @@ class Matcher:
             asked: dict[Rule, None] = {}
             for concept in hit.concepts:
                 last[concept] = hit
-                asked |= self._rules[concept]
+                asked |= dict.fromkeys(self._rules[concept])
             near = PICTURES if view.codes[hit.start] >= ASIAN else 1
             for rule in asked:
                 parts = [last[concept] for concept in rule.parts if concept in last]
@@ -133,6 +142,14 @@ class Matcher:
                 if hit.end - begin <= rule.near // near and _are_distinct(parts):
                     left[rule] -= 1
                     yield Finding(rule, begin, max(part.end for part in parts))
+
+
+def _with_shorter(stems: Mapping[str, set[Concept]]) -> dict[str, set[Concept]]:
+    """For each stem what it stands for, and what the shorter ones do that it begins with."""
+    return {
+        stem: set().union(*(stems[stem[:size]] for size in range(1, len(stem) + 1) if stem[:size] in stems))
+        for stem in stems
+    }
 
 
 def _places(text: str, sign: str) -> Iterator[int]:

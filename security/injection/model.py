@@ -1,16 +1,26 @@
 """The linear model: a weight for each feature, summed over windows of the text."""
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from importlib.resources import files
 from io import BytesIO
+from math import log, sqrt
 from typing import Literal, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 
-from security.injection.features import BITS, features_of
+from security.injection.features import (
+    BUCKETS,
+    SHARE,
+    WEIGHTS,
+    buckets_of,
+    concepts_of,
+    features_of,
+    once,
+)
+from security.injection.matching import Hit
 from security.injection.normalise import Codes, Offsets
 from security.injection.views import View
 from security.injection.words import ASIAN, Flags, words_of
@@ -22,8 +32,10 @@ WINDOW = 320  # characters that are judged together
 STEP = 160
 MOST_READ = 60 * WINDOW  # characters of one view that the model reads
 NOTHING = -5.0  # the margin of a window without features
-WEIGHTS = "weights.npy"
+CHANCE = 0.1  # of a margin, for each e-fold of windows: among many, one is bad by chance
+FILE = "weights.npy"
 CALIBRATION = "calibration.json"
+STEEPNESS: dict[Script, float] = {"latin": 4.0, "asian": 20.0, "other": 4.0}  # harmless Chinese varies less
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,24 +45,16 @@ class Threshold:
     medium: float
     high: float
 
-    def odds(self, margin: float) -> float:
-        """A margin as logarithmic odds: 0 at `medium`, 2 at `high`, at most 4.5: short of CRITICAL."""
-        return min(max(2 * (margin - self.medium) / (self.high - self.medium), -30.0), 4.5)
+    def odds(self, margin: float, steepness: float) -> float:
+        """A margin as logarithmic odds: 0 at `medium`, 2 at `high`, at most 4.5: short of CRITICAL.
 
-
-@dataclass(frozen=True, slots=True)
-class Summed:
-    """What the features of a view weigh, by the place where they start.
-
-    Attributes:
-        weights: Their sum at each place that was read.
-        counts: How many there are.
-        origin: For each place that was read, which one in the view it is.
-    """
-
-    weights: Numbers
-    counts: Numbers
-    origin: Offsets
+        Args:
+            margin: What a window weighs.
+            steepness: How fast the odds fall below `medium`, for each 1 of the margin.
+        """
+        if margin < self.medium:
+            return steepness * (margin - self.medium)
+        return min(2 * (margin - self.medium) / (self.high - self.medium), 4.5)
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,17 +78,18 @@ class LinearModel:
     def __init__(
         self, weights: npt.NDArray[np.int8], scale: float, thresholds: Mapping[Script, Threshold]
     ) -> None:
-        if weights.shape != (1 << BITS,):
-            raise ValueError(f"the weights have the shape {weights.shape}, not {(1 << BITS,)}")
-        self._weights = weights
+        if weights.shape != (WEIGHTS,):
+            raise ValueError(f"the weights have the shape {weights.shape}, not {(WEIGHTS,)}")
+        self._weights = weights[:BUCKETS]
         self._scale = scale
         self._thresholds = thresholds
+        self._concepts = (weights[BUCKETS:] * (scale * SHARE)).tolist()
 
     @classmethod
     def load(cls) -> "LinearModel":
         """Read weights and thresholds from the package."""
         room = files("security.injection")
-        return cls.read((room / WEIGHTS).read_bytes(), (room / CALIBRATION).read_bytes())
+        return cls.read((room / FILE).read_bytes(), (room / CALIBRATION).read_bytes())
 
     @classmethod
     def read(cls, weights: bytes, calibration: bytes) -> "LinearModel":
@@ -95,48 +100,62 @@ class LinearModel:
         }
         return cls(np.load(BytesIO(weights), allow_pickle=False), known["scale"], thresholds)
 
-    def sum_up(self, view: View, suspects: Offsets) -> Summed:
-        """Weigh the features of a view; of a long one, of the blocks with most suspects.
+    def odds(self, margin: float, script: Script) -> float:
+        """What a margin means in a text of this script."""
+        return self._thresholds[script].odds(margin, STEEPNESS[script])
 
-        Args:
-            view: What to read.
-            suspects: Places of words that attacks have.
+    def judge(self, view: View, hits: Sequence[Hit], without: Flags | None = None) -> Judged:
+        """Find the worst window of a view, in which these words of attacks stand.
+
+        Of a long view, the blocks with most of them are read. What starts at places in `without` does not
+        count.
         """
-        origin = _chosen(len(view.codes), suspects)
+        if not len(view.codes):
+            return Judged(NOTHING, 0, 0)
+        if len(view.codes) <= WINDOW and without is None:
+            return Judged(self._short(view, hits), 0, len(view.codes))
+        return self._long(view, hits, without)
+
+    def _short(self, view: View, hits: Sequence[Hit]) -> float:
+        """The margin of a text of one window."""
+        buckets = buckets_of(view.codes, view.words, view.text.isascii())[0]
+        if not len(buckets):
+            return NOTHING
+        buckets = once(buckets)
+        hashed = int(self._weights[buckets].sum(dtype=np.int64)) * self._scale / sqrt(len(buckets))
+        meant: float = sum(self._concepts[number] for _, number in concepts_of(hits))
+        return hashed + meant
+
+    def _long(self, view: View, hits: Sequence[Hit], without: Flags | None) -> Judged:
+        origin = _chosen(len(view.codes), np.array([hit.start for hit in hits], dtype=np.int64))
         codes, words = view.codes, view.words
         if len(origin) < len(codes):
             codes = codes[origin]
             words = words_of(codes)
         features = features_of(codes, words)
         size = len(codes)
-        weights: Numbers = np.bincount(
+        weights = np.bincount(
             features.places, weights=self._weights[features.buckets] * self._scale, minlength=size
-        ).astype(np.float64)
-        counts = np.bincount(features.places, minlength=size).astype(np.float64)
-        return Summed(weights, counts, origin)
-
-    def judge(self, summed: Summed, without: Flags | None = None) -> Judged:
-        """Find the worst window; what starts at places in `without` does not count."""
-        weights, counts = summed.weights, summed.counts
-        if without is not None:
-            left = ~without[summed.origin]
-            weights, counts = weights * left, counts * left
-        starts, ends = windows_of(len(weights))
-        weighed = np.concatenate(([0.0], np.cumsum(weights)))
-        counted = np.concatenate(([0.0], np.cumsum(counts)))
-        many = counted[ends] - counted[starts]
-        margins = np.where(
-            many > 0, (weighed[ends] - weighed[starts]) / np.sqrt(np.maximum(many, 1.0)), NOTHING
         )
+        counts = np.bincount(features.places, minlength=size).astype(np.float64)
+        meant = np.zeros(len(view.codes))
+        for at, number in concepts_of(hits):
+            meant[at] += self._concepts[number]
+        meant = meant[origin]
+        if without is not None:
+            left = ~without[origin]
+            weights, counts, meant = weights * left, counts * left, meant * left
+        starts, ends = windows_of(size)
+        weighed, counted, adding = (
+            np.concatenate(([0.0], np.cumsum(one))) for one in (weights, counts, meant)
+        )
+        many = counted[ends] - counted[starts]
+        margins = (weighed[ends] - weighed[starts]) / np.sqrt(np.maximum(many, 1.0))
+        margins = np.where(many > 0, margins + adding[ends] - adding[starts], NOTHING)
         worst = int(np.argmax(margins))
         begin, end = int(starts[worst]), int(ends[worst])
-        if begin == end:
-            return Judged(NOTHING, 0, 0)
-        return Judged(float(margins[worst]), int(summed.origin[begin]), int(summed.origin[end - 1]) + 1)
-
-    def odds(self, margin: float, script: Script) -> float:
-        """What a margin means in a text of this script."""
-        return self._thresholds[script].odds(margin)
+        margin = float(margins[worst]) - by_chance(len(starts))
+        return Judged(margin, int(origin[begin]), int(origin[end - 1]) + 1)
 
 
 def _chosen(size: int, suspects: Offsets) -> Offsets:
@@ -152,6 +171,11 @@ def _chosen(size: int, suspects: Offsets) -> Offsets:
     return origin[origin < size]
 
 
+def by_chance(windows: int) -> float:
+    """How much of the worst margin of so many windows is owed to their number."""
+    return CHANCE * log(windows)
+
+
 def windows_of(size: int) -> tuple[Offsets, Offsets]:
     """Beginnings and ends of the windows of so many characters; there is always one."""
     starts = np.arange(0, max(size - WINDOW, 0) + STEP, STEP, dtype=np.int64)
@@ -161,6 +185,8 @@ def windows_of(size: int) -> tuple[Offsets, Offsets]:
 
 def script_of(codes: Codes) -> Script:
     """What a text is mostly written in, leaving out what all scripts share."""
+    if not len(codes) or int(codes.max()) < 0x370:
+        return "latin"
     asian = int(np.count_nonzero(codes >= ASIAN))
     other = int(np.count_nonzero((codes >= 0x370) & (codes < ASIAN)))
     latin = int(np.count_nonzero(((codes | 0x20) >= 0x61) & ((codes | 0x20) <= 0x7A)))

@@ -38,4 +38,6 @@ RULES = (
     Rule("marker", (C.MARKER, C.COMMAND), 1.8, 60),
     Rule("marker and override", (C.MARKER, C.OVERRIDE), 2.0, 80),
     Rule("marker and reveal", (C.MARKER, C.REVEAL), 1.6, 60),
+    Rule("shell", (C.EXECUTE, C.SHELL), 2.2, 40),
+    Rule("taunt", (C.TAUNT,), 2.2),
 )

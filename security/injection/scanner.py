@@ -4,27 +4,32 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import chain
 from math import exp
+from typing import Protocol
 
 import numpy as np
 
 from bot.settings.injection import InjectionSettings
 from security.injection.languages import VOCABULARIES
-from security.injection.matching import HIDDEN, Finding, Hit, Matcher
-from security.injection.model import Judged, LinearModel, script_of
-from security.injection.normalise import Offsets
+from security.injection.letters import Letters
+from security.injection.matching import HIDDEN, Finding, Matcher
+from security.injection.model import NOTHING, Judged, LinearModel, Script, script_of
+from security.injection.normalise import codes_of, text_of
 from security.injection.quoting import quoted_in
-from security.injection.views import View, views_of
+from security.injection.rules import Rule
+from security.injection.views import View, Views, views_of
 from security.injection.words import Flags
 from security.verdict import HARMLESS, Level, Span, Verdict
 
 MOST_RULES = 6.0  # what all rules together weigh at most
-DISGUISED = 1.0  # a rule that holds only in a decoded reading weighs so much more
+DISGUISE = Rule("disguise", (), 2.0)  # letters written as something else
+FEWEST_MENDED = 3
 LEAST_OF_MODEL = -2.0  # where a rule holds: the model does not know all languages
 FEWEST_HIDDEN = 8  # invisible letters; a flag is written with five
 LONG = (
     20_000  # characters; the model's word alone is no HIGH in what is longer, as it is asked so often there
 )
 MOST_SPANS = 32
+OUTDONE = Judged(NOTHING - 1, 0, 0)  # a reading that the model does not look at
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,13 +41,28 @@ class _Reading:
     judged: Judged
 
 
+class Opinion(Protocol):
+    """A second model, `security/injection/onnx.py`; it may be slow."""
+
+    def odds(self, text: str) -> float:
+        """Logarithmic odds that a text is an attack; 0 where MEDIUM begins."""
+
+
 class Scanner:
     """Scans texts; reading its weights takes some 10 ms, so one is kept. May be shared by threads."""
 
-    def __init__(self, settings: InjectionSettings, model: LinearModel | None = None) -> None:
+    def __init__(
+        self,
+        settings: InjectionSettings,
+        model: LinearModel | None = None,
+        letters: Letters | None = None,
+        second: Opinion | None = None,
+    ) -> None:
         self._settings = settings
         self._matcher = Matcher(VOCABULARIES)
         self._model = model or LinearModel.load()
+        self._letters = letters or Letters.load()
+        self._second = second
 
     def scan(self, text: str, *, are_quotes_lenient: bool = True) -> Verdict:
         """Look at a text, in time linear in its length: up to 100 ms for 100,000 characters.
@@ -54,14 +74,19 @@ class Scanner:
         """
         if not self._settings.enabled or not text.strip():
             return HARMLESS
-        views, hidden = views_of(text)
-        hits = [self._matcher.hits(view) for view in views]
-        summed = [self._model.sum_up(view, _places(found)) for view, found in zip(views, hits, strict=True)]
+        views = views_of(text, self._letters)
+        hits = [self._matcher.hits(view) for view in views.found]
+        kept = [view.text for at, view in enumerate(views.found) if at not in views.outdone]
+        second = self._ask(*kept)
         found = [
-            _Reading(view, self._matcher.find(view, words), self._model.judge(sums))
-            for view, words, sums in zip(views, hits, summed, strict=True)
+            _Reading(
+                view,
+                self._matcher.find(view, words),
+                OUTDONE if at in views.outdone else self._model.judge(view, words),
+            )
+            for at, (view, words) in enumerate(zip(views.found, hits, strict=True))
         ]
-        whole = self._verdict(found, hidden)
+        whole = self._verdict(found, views, second)
         if not are_quotes_lenient or whole.level is Level.NONE:
             return whole
         quoted = quoted_in(text)
@@ -71,22 +96,35 @@ class Scanner:
             _Reading(
                 reading.view,
                 [finding for finding in reading.findings if not _is_quoted(finding, reading.view, quoted)],
-                self._model.judge(sums, quoted[reading.view.starts]),
+                reading.judged
+                if reading.judged is OUTDONE
+                else self._model.judge(reading.view, words, quoted[reading.view.starts]),
             )
-            for reading, sums in zip(found, summed, strict=True)
+            for reading, words in zip(found, hits, strict=True)
         ]
-        return self._softened(whole, self._verdict(outside, hidden))
+        return self._softened(whole, self._verdict(outside, views, self._ask(_without(text, quoted))))
 
-    def _verdict(self, readings: Sequence[_Reading], hidden: int) -> Verdict:
+    def _verdict(self, readings: Sequence[_Reading], views: Views, second: float | None) -> Verdict:
         """One verdict of all readings: the rules that hold in any of them, and the model's worst."""
-        script = script_of(readings[0].view.codes)
+        plain = readings[0].view
+        script: Script = "latin" if plain.text.isascii() else script_of(plain.codes)
         worst = max(readings, key=lambda reading: reading.judged.margin)
         odds = self._model.odds(worst.judged.margin, script)
-        if len(readings[0].view.codes) > LONG:
+        if len(plain.codes) > LONG:
             odds = min(odds, 1.0)
-        weights = _weights(readings, hidden)
+        if second is not None:
+            odds = max(odds, second)
+        weights = {
+            finding.rule.name: finding.rule.weight
+            for finding in chain.from_iterable(reading.findings for reading in readings)
+        }
+        if views.hidden >= FEWEST_HIDDEN:
+            weights[HIDDEN.name] = HIDDEN.weight
         rules = min(sum(weights.values()), MOST_RULES)
         total = max(odds, LEAST_OF_MODEL) + rules if rules else odds
+        if len(views.found) > 1 or views.mended >= FEWEST_MENDED:
+            weights[DISGUISE.name] = DISGUISE.weight
+            total += DISGUISE.weight
         score = 1 / (1 + exp(-total))
         level = self._level(score)
         if level is Level.NONE:
@@ -95,6 +133,10 @@ class Scanner:
         if odds > 0:
             reasons.append("model")
         return Verdict(level, score, tuple(reasons), _spans(readings, worst if odds > 0 else None))
+
+    def _ask(self, *texts: str) -> float | None:
+        """The worst that the second model says of these readings."""
+        return None if self._second is None else max(map(self._second.odds, texts))
 
     def _level(self, score: float) -> Level:
         limits = (self._settings.low, self._settings.medium, self._settings.high, self._settings.critical)
@@ -114,20 +156,9 @@ class Scanner:
         return Verdict(level, score, (*whole.reasons, "quoted"), whole.spans)
 
 
-def _places(hits: Sequence[Hit]) -> Offsets:
-    return np.array([hit.start for hit in hits], dtype=np.int64)
-
-
-def _weights(readings: Sequence[_Reading], hidden: int) -> dict[str, float]:
-    """What each rule weighs that holds somewhere, and more where the plain text hides it."""
-    plain = {finding.rule.name for finding in readings[0].findings}
-    found: dict[str, float] = {}
-    for finding in chain.from_iterable(reading.findings for reading in readings):
-        more = 0.0 if finding.rule.name in plain else DISGUISED
-        found[finding.rule.name] = finding.rule.weight + more
-    if hidden >= FEWEST_HIDDEN:
-        found[HIDDEN.name] = HIDDEN.weight
-    return found
+def _without(text: str, quoted: Flags) -> str:
+    """The text with blanks for what is quoted."""
+    return text_of(np.where(quoted, np.uint32(32), codes_of(text)))
 
 
 def _is_quoted(finding: Finding, view: View, quoted: Flags) -> bool:

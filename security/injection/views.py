@@ -11,8 +11,9 @@ from urllib.parse import unquote
 
 import numpy as np
 
+from security.injection.letters import Letters
 from security.injection.normalise import Codes, Offsets, codes_of, fold, lower, text_of
-from security.injection.words import Hashes, Words, are_known, hash_phrase, words_of
+from security.injection.words import Words, hash_phrase, places_in, words_of
 
 MOST_VIEWS = 8
 MOST_TIMES = 1.5  # so many times the input's length all views but the first together have
@@ -37,36 +38,36 @@ ROT13 = str.maketrans(
     "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ",
     "nopqrstuvwxyzabcdefghijklmNOPQRSTUVWXYZABCDEFGHIJKLM",
 )
-LEET_SIGNS, LEET_LETTERS = codes_of("0134578@$!|+"), codes_of("oieastbasiit")
+LEET_SIGNS, LEET_LETTERS = codes_of("013456789@$!|+"), codes_of("oieasgtbgasiit")
 LEET = np.arange(129, dtype=np.uint32)  # what each code point up to the last becomes
 LEET[LEET_SIGNS] = LEET_LETTERS
+LEET_HINT = re.compile(r"[0-9@$!|+][a-z]")
+TELLING = (
+    *("the", "and", "you", "your", "all", "this", "that", "with", "not", "for", "from", "what", "ignore"),
+    *("instructions", "prompt", "system", "rules", "reveal", "previous", "print", "password"),
+)
 COMMON = (
-    "the",
-    "and",
-    "you",
-    "your",
-    "all",
-    "this",
-    "that",
-    "with",
-    "not",
-    "for",
-    "from",
-    "what",
-    "previous",
+    *("a", "an", "of", "to", "in", "is", "it", "i", "my", "me", "on", "are", "can", "how", "do", "or", "be"),
+    *("the", "and", "you", "your", "all", "this", "that", "with", "for", "from", "what", "have", "please"),
 )
-TELLING = ("ignore", "instructions", "prompt", "system", "rules", "reveal", "previous", "print", "password")
-FREQUENT = np.array(  # of a letter in English, per mille
-    [82, 15, 28, 43, 127, 22, 20, 61, 70, 2, 8, 40, 24, 67, 75, 19, 1, 60, 63, 91, 28, 10, 24, 2, 20, 1]
-)
+SPARSE = 8  # in so many words of a plain text at least one is common
+FEWEST_SIXES = 4  # hexadecimal letters begin with a 6 or a 7
+BETTER = 0.25  # bits a character that a reading must gain
+SURE = 1.0  # bits a character that an escape need not gain: `%41` has but one reading
+UNLIKELY = -4.2  # bits a character; nearly all prose is above
+LEAST = -5.0  # of a decoded piece
+REACH = 4  # characters around a word that help to say which reading of it is better
 
 
-def _numbers(words: tuple[str, ...], change: Callable[[str], str]) -> Hashes:
-    return np.array(sorted({hash_phrase(change(word))[1] for word in words}), dtype=np.uint64)
+def _numbers(words: tuple[str, ...], change: Callable[[str], str]) -> set[int]:
+    return {hash_phrase(change(word))[1] for word in words}
 
 
-ROTATED = _numbers(COMMON + TELLING, lambda word: word.translate(ROT13))
-TURNED = _numbers(COMMON + TELLING, lambda word: word[::-1])
+TURNED = (
+    _numbers(TELLING, lambda word: word.translate(ROT13)) | _numbers(TELLING, lambda word: word[::-1])
+) - _numbers(("not", "ton"), str)
+KNOWN = np.array(sorted(TURNED | _numbers(COMMON, str)), dtype=np.uint64)
+IS_TURNED = np.array([number in TURNED for number in KNOWN.tolist()])
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,6 +92,23 @@ class View:
 
 
 @dataclass(frozen=True, slots=True)
+class Views:
+    """All readings of a text.
+
+    Attributes:
+        found: The plain one first.
+        outdone: The places in `found` of those that another is the better text of: a disguise, not a message.
+        hidden: How many invisible letters there were.
+        mended: How many letters were written as others that look like them, or cut by signs without width.
+    """
+
+    found: tuple[View, ...]
+    outdone: frozenset[int]
+    hidden: int
+    mended: int
+
+
+@dataclass(frozen=True, slots=True)
 class _Raw:
     """A text whose case counts still."""
 
@@ -100,55 +118,105 @@ class _Raw:
     ends: Offsets
 
 
-def views_of(text: str) -> tuple[list[View], int]:
-    """All readings, the plain one first, and the number of invisible letters in it.
+def views_of(text: str, letters: Letters) -> Views:
+    """All readings that are better text than what they were made of.
 
-    There are at most `MOST_VIEWS`, and the others together have at most `MOST_TIMES` the characters of the
-    input, and a thousand.
+    There are at most `MOST_VIEWS`, and all but the first together have at most `MOST_TIMES` the characters of
+    the input, and a thousand.
     """
     folded = fold(text)
-    raw = _Raw("plain", folded.text, folded.starts, folded.starts + 1)
     room = MOST_TIMES * len(text) + 1000
     found: list[View] = []
-    waiting = [(raw, 0)]
+    outdone: set[int] = set()
+    waiting = [(_Raw("plain", folded.text, folded.starts, folded.starts + 1), 0, -1)]
     while waiting and len(found) < MOST_VIEWS:
-        current, depth = waiting.pop(0)
+        current, depth, replaced = waiting.pop(0)
         if found and len(current.text) > room:
             continue
         room -= len(current.text) if found else 0
         view = _as_view(current)
         found.append(view)
+        outdone.add(replaced)
         if depth < DEPTH:
-            waiting += [(other, depth + 1) for other in _readings(current, view)]
-    return found, folded.hidden
+            if (better := _better(current, view, letters)) is not None:
+                waiting.append((better, depth + 1, len(found) - 1))
+            waiting += [(piece, depth + 1, -1) for piece in _pieces(current, letters)]
+    return Views(tuple(found), frozenset(outdone - {-1}), folded.hidden, folded.mended)
 
 
 def _as_view(raw: _Raw) -> View:
     text = lower(raw.text)
     codes = codes_of(text)
-    return View(raw.kind, text, codes, words_of(codes), raw.starts, raw.ends)
+    return View(raw.kind, text, codes, words_of(codes, text.isascii()), raw.starts, raw.ends)
 
 
-def _readings(raw: _Raw, view: View) -> Iterator[_Raw]:
-    """What else the text could say; each way is tried where something hints at it."""
-    if raw.kind in ("plain", "spaced") and (spaced := _unspaced(raw, view)) is not None:
+def _better(raw: _Raw, view: View, letters: Letters) -> _Raw | None:
+    """What else the whole text could say, if that is better text; of some the best."""
+    tried = list(_rewritten(raw, view, letters))
+    if not tried:
+        return None
+    least = letters.likelihood(view.codes) + BETTER
+    rated = [
+        (letters.likelihood(codes_of(lower(one.text))) + (SURE if one.kind == "escapes" else 0.0), one)
+        for one in tried
+    ]
+    best, chosen = max(rated, key=lambda pair: pair[0])
+    return chosen if best > least else None
+
+
+def _rewritten(raw: _Raw, view: View, letters: Letters) -> Iterator[_Raw]:
+    """The ways to write a text that something hints at, undone."""
+    if (spaced := _unspaced(raw, view)) is not None:
         yield spaced
     if (escaped := _unescaped(raw)) is not None:
         yield escaped
-    yield from _decoded(raw, "base64", BASE64, _from_base64)
-    yield from _decoded(raw, "hex", HEX, _from_hex)
-    if raw.kind != "leet" and (leet := _from_leet(raw, view)) is not None:
+    if LEET_HINT.search(view.text) and (leet := _from_leet(raw, view)) is not None:
         yield leet
-    if raw.kind != "rot13" and _is_rotated(view):
-        yield _Raw("rot13", raw.text.translate(ROT13), raw.starts, raw.ends)
-    if raw.kind != "reversed" and int(are_known(view.words.hashes, TURNED).sum()) >= 2:
+    if _is_strange(view, letters):
+        rotated = _Raw("rot13", raw.text.translate(ROT13), raw.starts, raw.ends)
+        yield _where_better(raw, view, rotated, letters)
         yield _Raw("reversed", raw.text[::-1], raw.starts[::-1], raw.ends[::-1])
+
+
+def _is_strange(view: View, letters: Letters) -> bool:
+    """Whether a text has words that are common when turned, or neither common words nor likely letters."""
+    words = view.words.runs[0]
+    turned = IS_TURNED[places_in(words, KNOWN)]
+    if turned.any():
+        return True
+    if SPARSE * len(turned) >= len(words):
+        return False
+    return letters.likelihood(view.codes) < UNLIKELY
+
+
+def _where_better(raw: _Raw, view: View, other: _Raw, letters: Letters) -> _Raw:
+    """The other text, of the same length, in the words in whose neighbourhood it is likelier."""
+    there = codes_of(other.text)
+    gain = letters.each(codes_of(lower(other.text))).astype(np.int64) - letters.each(view.codes)
+    sums = np.concatenate(([0], np.cumsum(gain)))
+    begins, ends = np.maximum(view.words.starts - REACH, 0), np.minimum(view.words.ends + REACH, len(gain))
+    chosen = sums[ends] > sums[begins]
+    changes = np.zeros(len(gain) + 1, dtype=np.int64)
+    changes[view.words.starts[chosen]] += 1
+    changes[view.words.ends[chosen]] -= 1
+    inside = np.cumsum(changes)[:-1] > 0
+    return _Raw(other.kind, text_of(np.where(inside, there, codes_of(raw.text))), raw.starts, raw.ends)
+
+
+def _pieces(raw: _Raw, letters: Letters) -> Iterator[_Raw]:
+    """What coded pieces of the text say."""
+    if BASE64.search(raw.text):
+        yield from _decoded(raw, "base64", BASE64, _from_base64, letters)
+    if raw.text.count("6") + raw.text.count("7") >= FEWEST_SIXES and HEX.search(raw.text):
+        yield from _decoded(raw, "hex", HEX, _from_hex, letters)
 
 
 def _unspaced(raw: _Raw, view: View) -> _Raw | None:
     """Letters that stand alone, joined; where gaps differ, the wider ones are blanks."""
     starts, ends = view.words.starts, view.words.ends
     single = (ends - starts) == 1
+    if np.count_nonzero(single) < FEWEST_SINGLE:
+        return None
     edges = np.diff(single.view(np.int8), prepend=np.int8(0), append=np.int8(0))
     begins, stops = np.flatnonzero(edges == 1), np.flatnonzero(edges == -1)
     fewest = FEWEST_SINGLE if len(view.codes) <= LONG else FEWEST_IN_LONG
@@ -189,9 +257,10 @@ def _unescaped(raw: _Raw) -> _Raw | None:
     inside[ends] -= 1
     single[np.cumsum(inside[:-1]) > 0] = 0
     single[begins] = lengths
-    stops = raw.ends.copy()
-    stops[begins] = raw.ends[ends - 1]
-    return _Raw("escapes", "".join(pieces), np.repeat(raw.starts, single), np.repeat(stops, single))
+    firsts, stops = raw.starts.copy(), raw.ends.copy()  # of a text turned round, they fall
+    firsts[begins] = np.minimum(raw.starts[begins], raw.starts[ends - 1])
+    stops[begins] = np.maximum(raw.ends[begins], raw.ends[ends - 1])
+    return _Raw("escapes", "".join(pieces), np.repeat(firsts, single), np.repeat(stops, single))
 
 
 def _read_escape(text: str) -> str:
@@ -205,7 +274,7 @@ def _read_escape(text: str) -> str:
 
 
 def _decoded(
-    raw: _Raw, kind: str, pattern: re.Pattern[str], decode: Callable[[str], bytes | None]
+    raw: _Raw, kind: str, pattern: re.Pattern[str], decode: Callable[[str], bytes | None], letters: Letters
 ) -> Iterator[_Raw]:
     """The coded pieces of a text, a line each."""
     pieces: list[str] = []
@@ -214,7 +283,7 @@ def _decoded(
         if tried >= 4 * MOST_CODED or len(pieces) >= MOST_CODED:
             break
         piece = _believable(decode(match[0]))
-        if piece is None:
+        if piece is None or letters.likelihood(codes_of(lower(piece))) < LEAST:
             continue
         begin, end = match.span()
         pieces.append(piece + "\n")
@@ -270,15 +339,3 @@ def _from_leet(raw: _Raw, view: View) -> _Raw | None:
         return None
     change = sign & (mixed | ((signs > 1) & (signs < 4)))[word]
     return _Raw("leet", text_of(np.where(change, plain, codes)), raw.starts, raw.ends)
-
-
-def _is_rotated(view: View) -> bool:
-    """Whether the letters turned by 13 are likelier English, or common words say so."""
-    letters = view.codes[(view.codes >= 0x61) & (view.codes <= 0x7A)]
-    if len(letters) < 12:
-        return False
-    counts = np.bincount(letters - 0x61, minlength=26)
-    turned = int((np.roll(counts, 13) * FREQUENT).sum())
-    if turned > int((counts * FREQUENT).sum()) * 1.05 and turned > 50 * len(letters):
-        return True
-    return int(are_known(view.words.hashes, ROTATED).sum()) >= 2

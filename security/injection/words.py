@@ -13,6 +13,7 @@ Flags: TypeAlias = npt.NDArray[np.bool_]
 
 BASE = 0x9E3779B97F4A7C15 | 1  # odd, so that no power of it is 0
 LONGEST = 64  # characters; what comes behind them does not count
+MOST_IN_ROW = 4  # words
 ASIAN = 0x2E80  # from here on letters are (nearly all) of scripts that put no blanks between words
 MASK = (1 << 64) - 1
 
@@ -25,6 +26,7 @@ def _powers() -> Hashes:
 
 
 POWERS = _powers()
+IS_LETTER = np.array([chr(code).isalnum() for code in range(0x80)] + [False])
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,19 +36,20 @@ class Words:
     Attributes:
         starts: Places of their first characters.
         ends: Places behind their last.
-        hashes: A number for each, the same for the same letters.
+        runs: A number for each word, for each two in a row, and so on up to `MOST_IN_ROW`; the same for the
+            same letters.
     """
 
     starts: Offsets
     ends: Offsets
-    hashes: Hashes
+    runs: tuple[Hashes, ...]
 
 
-def are_letters(codes: Codes) -> Flags:
+def are_letters(codes: Codes, is_ascii: bool = False) -> Flags:
     """Which characters belong to a word: letters, digits, and what is neither a sign nor a blank."""
-    low = codes | 0x20
-    found: Flags = (low >= 0x61) & (low <= 0x7A)
-    found |= (codes >= 0x30) & (codes <= 0x39)
+    if is_ascii:
+        return IS_LETTER[codes]
+    found: Flags = IS_LETTER[np.minimum(codes, 0x80)]
     beyond = codes >= 0xAA
     if beyond.any():
         sign = (
@@ -59,41 +62,53 @@ def are_letters(codes: Codes) -> Flags:
     return found
 
 
-def words_of(codes: Codes) -> Words:
+def words_of(codes: Codes, is_ascii: bool = False) -> Words:
     """Cut a folded text in lower case into words."""
-    letters = are_letters(codes).view(np.int8)
-    edges = np.diff(letters, prepend=np.int8(0), append=np.int8(0))
-    starts = np.flatnonzero(edges == 1)
-    ends = np.flatnonzero(edges == -1)
+    letters = np.zeros(len(codes) + 2, dtype=np.int8)
+    letters[1:-1] = are_letters(codes, is_ascii)
+    edges = letters[1:] - letters[:-1]
+    starts = (edges == 1).nonzero()[0]
+    ends = (edges == -1).nonzero()[0]
     if not len(starts):
-        return Words(starts, ends, np.zeros(0, dtype=np.uint64))
+        return Words(starts, ends, (np.zeros(0, dtype=np.uint64),) * MOST_IN_ROW)
     lengths = ends - starts
-    total = int(lengths.sum())
-    within = np.arange(total, dtype=np.int64) - np.repeat(np.cumsum(lengths) - lengths, lengths)
-    inside = codes[np.repeat(starts, lengths) + within].astype(np.uint64)
-    inside *= POWERS[np.minimum(within, LONGEST - 1)]
-    inside[within >= LONGEST] = 0
-    hashes = np.add.reduceat(inside, np.cumsum(lengths) - lengths)
+    firsts = np.cumsum(lengths) - lengths
+    chosen = letters[1:-1].nonzero()[0]
+    within = np.arange(len(chosen), dtype=np.int64) - firsts.repeat(lengths)
+    inside = codes[chosen].astype(np.uint64)
+    if int(lengths.max()) > LONGEST:
+        inside[within >= LONGEST] = 0
+        within = np.minimum(within, LONGEST - 1)
+    inside *= POWERS[within]
+    hashes: Hashes = np.add.reduceat(inside, firsts)
     hashes ^= hashes >> np.uint64(29)
-    return Words(starts, ends, hashes * np.uint64(BASE))
+    hashes *= np.uint64(BASE)
+    return Words(starts, ends, _runs(hashes))
 
 
-def pairs_of(hashes: Hashes, words: int) -> Hashes:
-    """A number for each run of so many words."""
-    found = hashes[: max(len(hashes) - words + 1, 0)].copy()
-    for offset in range(1, words):
-        found *= np.uint64(BASE)
-        found += hashes[offset : len(hashes) - words + 1 + offset]
-    return found
+def _runs(hashes: Hashes) -> tuple[Hashes, ...]:
+    found = [hashes]
+    for size in range(1, MOST_IN_ROW):
+        found.append(found[-1][:-1] * np.uint64(BASE) + hashes[size:])
+    return tuple(found)
 
 
-def are_known(hashes: Hashes, known: Hashes) -> Flags:
-    """Which of the numbers stand in a sorted list."""
-    found: Flags = known[np.minimum(np.searchsorted(known, hashes), len(known) - 1)] == hashes
+def places_in(hashes: Hashes, known: Hashes) -> Offsets:
+    """Where numbers stand in a sorted list, of those that do."""
+    places = known.searchsorted(hashes)
+    places[places == len(known)] = 0
+    found: Offsets = places[known[places] == hashes]
     return found
 
 
 def hash_phrase(phrase: str) -> tuple[int, int]:
-    """How many words a phrase has, and the number that `pairs_of` gives it."""
-    hashes = words_of(codes_of(fold_word(phrase))).hashes
-    return len(hashes), int(pairs_of(hashes, len(hashes))[0])
+    """How many words a phrase has, and the number that `Words.runs` gives it.
+
+    Raises:
+        ValueError: It has none, or more than `MOST_IN_ROW`.
+    """
+    words = words_of(codes_of(fold_word(phrase)))
+    size = len(words.starts)
+    if not 0 < size <= MOST_IN_ROW:
+        raise ValueError(f"{phrase!r} has {size} words, not 1 to {MOST_IN_ROW}")
+    return size, int(words.runs[size - 1][0])

@@ -28,7 +28,7 @@ def hold_out(
         weights = learn([samples[at] for at in known], [texts[at] for at in known])
         learned.append(weights)
         for at in np.flatnonzero(folds == number).tolist():
-            found[at] = max((margin_of(weights, one) for one in texts[at].buckets), default=-5.0)
+            found[at] = max((margin_of(weights, one) for one in texts[at].windows), default=-5.0)
     return found, learned
 
 

@@ -7,8 +7,10 @@ from dataclasses import asdict
 from pathlib import Path
 
 import numpy as np
+import numpy.typing as npt
 
-from security.injection.model import CALIBRATION, WEIGHTS, LinearModel, Numbers, Script, Threshold
+from security.injection.letters import FILE as LETTERS
+from security.injection.model import CALIBRATION, FILE, LinearModel, Numbers, Script, Threshold
 
 STEPS = 127
 DECIMALS = 6
@@ -19,15 +21,24 @@ def pack(weights: Numbers, thresholds: Mapping[Script, Threshold]) -> dict[str, 
     scale = float(np.abs(weights).max()) / STEPS
     scale = round(scale, DECIMALS)
     steps = np.clip(np.rint(weights / scale), -STEPS, STEPS).astype(np.int8)
-    body = io.BytesIO()
-    np.save(body, steps, allow_pickle=False)
     known = {"scale": scale, "thresholds": {name: asdict(one) for name, one in sorted(thresholds.items())}}
-    return {WEIGHTS: body.getvalue(), CALIBRATION: (json.dumps(known, indent=2) + "\n").encode()}
+    return {FILE: _saved(steps), CALIBRATION: (json.dumps(known, indent=2) + "\n").encode()}
+
+
+def pack_letters(table: npt.NDArray[np.int8]) -> dict[str, bytes]:
+    """The file of the letters, by name."""
+    return {LETTERS: _saved(table)}
+
+
+def _saved(values: npt.NDArray[np.int8]) -> bytes:
+    body = io.BytesIO()
+    np.save(body, values, allow_pickle=False)
+    return body.getvalue()
 
 
 def model_of(parts: Mapping[str, bytes]) -> LinearModel:
     """The model in these files."""
-    return LinearModel.read(parts[WEIGHTS], parts[CALIBRATION])
+    return LinearModel.read(parts[FILE], parts[CALIBRATION])
 
 
 def write(folder: Path, parts: Mapping[str, bytes]) -> None:

@@ -6,6 +6,7 @@ from security.injection.languages import (
     english,
     french,
     german,
+    italian,
     japanese,
     korean,
     portuguese,
@@ -15,5 +16,16 @@ from security.injection.languages import (
 
 VOCABULARIES: tuple[Vocabulary, ...] = tuple(
     language.VOCABULARY
-    for language in (english, chinese, german, french, spanish, portuguese, russian, japanese, korean)
+    for language in (
+        english,
+        chinese,
+        german,
+        french,
+        spanish,
+        portuguese,
+        italian,
+        russian,
+        japanese,
+        korean,
+    )
 )

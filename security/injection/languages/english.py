@@ -24,7 +24,7 @@ VOCABULARY = Vocabulary(
             "orders, prompts, guideline, prompt, policies, limits, ethics, safety protocols, "
             "safety measures, safety filters, content policy, content filter, content filters, "
             "filters, training, moral code, ethical code, assignments, what i said, "
-            "what you were told, things you have been told, protocols, command"
+            "what you were told, you have been told, protocols, command"
         ),
         Concept.REVEAL: listed(
             "reveal, show, print, repeat, output, display, disclose, leak, expose, dump, recite, "
@@ -107,6 +107,21 @@ VOCABULARY = Vocabulary(
             "your new instructions, real instructions, true instructions, instruction override, "
             "new rules, your new goal, primary goal, user_query, system notice, "
             "note to the assistant, note to ai, attention ai"
+        ),
+        Concept.EXECUTE: listed(
+            "run, execute, exec, eval, evaluate, invoke, launch, call, bypass, decode and run, code, "
+            "output of, the command, this command, in a terminal, in the shell, translate"
+        ),
+        Concept.SHELL: listed(
+            "whoami, rm rf, etc passwd, etc shadow, proc self, bash c, sh c, cmd exe, os system, "
+            "os popen, import os, import subprocess, subprocess run, subprocess call, __import__, "
+            "xp_cmdshell, drop table, union select, nc e, kill 9, killall, child_process, "
+            "runtime exec, sudo su, sudo rm, chmod 777, base64 d, document cookie, javascript function, "
+            "format c, shutdown now, reboot, fork bomb, reverse shell, python c, perl e"
+        ),
+        Concept.TAUNT: listed(
+            "pwned, pwnd, pwn, i have been hacked, i am hacked, i was hacked, have been owned, "
+            "i got hacked, hacked by"
         ),
     }
 )

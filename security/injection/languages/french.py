@@ -60,5 +60,7 @@ VOCABULARY = Vocabulary(
         Concept.MARKER: listed(
             "nouvelles instructions, nouvelle instruction, nouvelles règles, fin du document"
         ),
+        Concept.EXECUTE: listed("exécute, exécutez, exécuter, lance"),
+        Concept.TAUNT: listed("j ai été piraté, je suis piraté, j ai été hacké"),
     }
 )

@@ -64,5 +64,7 @@ VOCABULARY = Vocabulary(
         Concept.MARKER: listed(
             "neue anweisungen, neue anweisung, neue regeln, systemhinweis, ende der eingabe"
         ),
+        Concept.EXECUTE: listed("führe aus, ausführen, starte"),
+        Concept.TAUNT: listed("ich wurde gehackt, ich bin gehackt"),
     }
 )

@@ -29,5 +29,6 @@ VOCABULARY = Vocabulary(
         Concept.SECRET: listed("パスワード, 認証情報, 秘密鍵, トークン, 会話履歴, 個人情報, apiキー"),
         Concept.AUTHORITY: listed("管理者モード, デバッグモード, メンテナンスモード, 私は開発者"),
         Concept.MARKER: listed("新しい指示, 新しい命令, 新しいルール, システム通知"),
+        Concept.TAUNT: listed("ハッキングされました, 私はハックされた"),
     }
 )

@@ -67,5 +67,7 @@ VOCABULARY = Vocabulary(
         Concept.MARKER: listed(
             "novas instruções, nova instrução, novas regras, nuove istruzioni, nuove regole, fim do documento"
         ),
+        Concept.EXECUTE: listed("execute, executa, executar"),
+        Concept.TAUNT: listed("fui hackeado, eu fui invadido"),
     }
 )

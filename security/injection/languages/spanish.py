@@ -54,5 +54,7 @@ VOCABULARY = Vocabulary(
             "soy tu desarrollador"
         ),
         Concept.MARKER: listed("nuevas instrucciones, nueva instrucción, nuevas reglas, fin del documento"),
+        Concept.EXECUTE: listed("ejecuta, ejecute, ejecutar"),
+        Concept.TAUNT: listed("he sido hackeado, fui hackeado, me han hackeado"),
     }
 )

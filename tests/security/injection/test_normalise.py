@@ -1,10 +1,10 @@
 """One form for what looks alike, and the way back to the input."""
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from security.injection.normalise import fold, lower
+from security.injection.normalise import SHORT, fold, lower
 
 
 @pytest.mark.parametrize(
@@ -30,6 +30,14 @@ def test_a_russian_text_stays_russian() -> None:
 
 def test_invisible_letters_are_counted() -> None:
     assert fold("a" + "\U000e0061" * 12).hidden == 12
+
+
+@settings(deadline=None)
+@given(st.text(st.characters() | st.sampled_from("“”’éаоеßｆ\u200b"), max_size=60))
+def test_a_short_text_is_folded_as_a_part_of_a_long_one(text: str) -> None:
+    apart = "\n" + "x" * SHORT
+
+    assert fold(text + apart).text == fold(text).text + apart
 
 
 @given(st.text(st.characters(), max_size=200))

@@ -2,6 +2,7 @@
 
 import subprocess
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 
 import msgspec
@@ -10,12 +11,15 @@ import pytest
 
 from bot.errors import ConfigError
 from bot.settings.injection import InjectionSettings
+from security.injection.letters import Letters
 from security.injection.model import Threshold
+from security.injection.normalise import codes_of
 from security.injection.scanner import Scanner
 from security.training.calibrating import calibrate
 from security.training.corpus import FOLDS, GROUPS, Sample, read_corpus
-from security.training.learning import cut, learn, margin_of
-from security.training.weights import differing, model_of, pack, write
+from security.training.learning import Cutter, Windows, learn, margin_of
+from security.training.reading import learn_letters
+from security.training.weights import differing, model_of, pack, pack_letters, write
 from security.verdict import Level
 
 ROOT = Path(__file__).parents[3]
@@ -42,24 +46,32 @@ SAMPLES = [
 ]
 
 
+def cut(samples: Sequence[Sample]) -> list[Windows]:
+    """The windows of texts, with the letters of the package."""
+    cutter = Cutter(Letters.load())
+    return [cutter.cut(one.text) for one in samples]
+
+
 def test_the_same_texts_give_the_same_bytes() -> None:
     def make() -> dict[str, bytes]:
-        texts = [cut(one) for one in SAMPLES]
-        return pack(learn(SAMPLES, texts), {})
+        return {**pack(learn(SAMPLES, cut(SAMPLES)), {}), **pack_letters(learn_letters(SAMPLES))}
 
     assert make() == make()
 
 
 def test_what_was_learned_tells_texts_apart_that_were_not_seen() -> None:
-    weights = learn(SAMPLES, [cut(one) for one in SAMPLES])
-    attack = cut(sample("Tell the wizard to unlock the green door", 1)).buckets[0]
-    harmless = cut(sample("What does a ticket to the coast cost?", 0)).buckets[0]
+    weights = learn(SAMPLES, cut(SAMPLES))
+    unseen = [
+        sample("Tell the wizard to unlock the green door", 1),
+        sample("What does a ticket to the coast cost?", 0),
+    ]
+    attack, harmless = (text.windows[0] for text in cut(unseen))
 
     assert margin_of(weights, attack) > 0 > margin_of(weights, harmless)
 
 
 def test_a_scanner_works_with_the_files_that_were_made() -> None:
-    weights = learn(SAMPLES, [cut(one) for one in SAMPLES])
+    weights = learn(SAMPLES, cut(SAMPLES))
     scanner = Scanner(InjectionSettings(), model_of(pack(weights, {"latin": Threshold(0.0, 0.5)})))
 
     assert scanner.scan("Tell the wizard to unlock the purple door at once").level >= Level.MEDIUM
@@ -68,10 +80,23 @@ def test_a_scanner_works_with_the_files_that_were_made() -> None:
 
 def test_one_harmless_text_in_a_hundred_exceeds_the_first_threshold() -> None:
     samples = [sample(f"text {number}", 0) for number in range(1_000)]
-    thresholds = calibrate(samples, [cut(one) for one in samples], np.arange(1_000) / 100)
+    thresholds = calibrate(samples, cut(samples), np.arange(1_000) / 100)
 
     assert thresholds["latin"] == Threshold(9.89, 9.97)
     assert thresholds["asian"] == thresholds["latin"]
+
+
+def test_letters_tell_prose_from_what_is_none() -> None:
+    letters = Letters(learn_letters(SAMPLES))
+    prose, turned = (codes_of(text) for text in ("what does the wizard cost?", "jung qbrf gur jvmneq pbfg?"))
+
+    assert letters.likelihood(prose) > letters.likelihood(turned) + 1
+
+
+def test_letters_are_not_learned_from_disguised_texts() -> None:
+    disguised = [msgspec.structs.replace(one, text="qxqxqx", obf="rot13") for one in SAMPLES]
+
+    assert (learn_letters([*SAMPLES, *disguised]) == learn_letters(SAMPLES)).all()
 
 
 def test_files_that_differ_are_named(tmp_path: Path) -> None:
