@@ -6,6 +6,8 @@ from collections.abc import Callable
 from security.redaction.detect import Detector
 from security.redaction.edits import Writer
 from security.redaction.matches import Match
+from security.redaction.sieve import MOST as QUICK
+from security.redaction.sieve import Sieve
 from security.redaction.units import MOST, end_of_unit, rest_of_word, skip_dull, skip_word
 
 CONTEXT = 96  # characters before a unit that are kept: names of values stand there
@@ -24,9 +26,11 @@ class PatternStage:
     """
 
     def __init__(
-        self, detector: Detector, writer: Writer, replacement: Callable[[str, str], str | None]
+        self, detector: Detector, sieve: Sieve, writer: Writer, replacement: Callable[[str, str], str | None]
     ) -> None:
         self._detector = detector
+        self._sieve = sieve
+        self._may_hold: bool | None = None  # what the sieve says of `_text`, once it was asked
         self._writer = writer
         self._replacement = replacement
         self._text = ""  # context, and what was not given out yet
@@ -37,6 +41,7 @@ class PatternStage:
     def feed(self, text: str) -> str:
         """Take more; gives what may be shown by now."""
         self._text += text
+        self._may_hold = None
         self._advance(is_final=False)
         return self._writer.take()
 
@@ -91,15 +96,21 @@ class PatternStage:
 
     def _take(self, place: int, end: int) -> int:
         """Give out a whole unit."""
-        for match in self._detector.find(self._text, place, end):
+        for match in self._find(place, end):
             place = self._take_match(match, place)
         self._writer.show(self._text[place:end])
         return end
 
+    def _find(self, start: int, end: int) -> list[Match]:
+        """The matches in a unit, or in a piece of one: none where a quick look at all there is finds nothing."""
+        if self._may_hold is None:
+            self._may_hold = len(self._text) > QUICK or self._sieve.may_hold(self._text)
+        return self._detector.find(self._text, start, end) if self._may_hold else []
+
     def _take_piece(self, place: int) -> int:
         """Give out the beginning of a unit that is too long to be looked at in whole."""
         end, stop = place + MOST, place + GIVEN_UP
-        for match in self._detector.find(self._text, place, end):
+        for match in self._find(place, end):
             if match.start >= stop:
                 break
             self._is_in_tail = match.end == end and self._replacement(match.kind, "") is not None

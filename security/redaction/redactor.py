@@ -69,7 +69,7 @@ class Redactor:
         return self._told(*await asyncio.to_thread(self._redact, text))
 
     def _redact(self, text: str) -> tuple[str, Mapping[str, int]]:
-        stream = RedactionStream(self._policy, self._detector, self._literals)
+        stream = RedactionStream(self._policy, self._detector, self._sieve, self._literals)
         return stream.feed(text) + stream.flush(), stream.hidden
 
     def _told(self, text: str, hidden: Mapping[str, int]) -> str:
@@ -93,6 +93,7 @@ class Redactor:
         return RedactionStream(
             self._policy,
             self._detector,
+            self._sieve,
             self._literals,
             is_recording=is_recording,
             on_hidden=self._on_hidden,
@@ -115,6 +116,7 @@ class RedactionStream:
         self,
         policy: Policy,
         detector: Detector | None,
+        sieve: Sieve,
         literals: Literals,
         *,
         is_recording: bool = False,
@@ -129,7 +131,7 @@ class RedactionStream:
         self._stages = (
             *((PemStage(pem, self._replacement),) if "secrets" in policy.groups else ()),
             *((LiteralStage(literals, values, self._replacement),) if literals else ()),
-            *((PatternStage(detector, patterns, self._replacement),) if detector is not None else ()),
+            *((PatternStage(detector, sieve, patterns, self._replacement),) if detector is not None else ()),
         )
 
     def feed(self, text: str) -> str:
