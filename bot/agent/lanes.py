@@ -25,6 +25,7 @@ class Merge(Protocol):
     def __call__(self, burst: Sequence[Pending], *, is_overflow: bool) -> Awaitable[Pending]: ...
 
 
+COMMANDS = "\x1fcommands"  # behind a session's key: the lane of its commands
 MAX_BURST = 10  # times the patience that is had with one burst
 
 

@@ -3,19 +3,21 @@
 import asyncio
 import logging
 import time
-from collections.abc import Collection, Coroutine, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Coroutine, Sequence
+from dataclasses import dataclass
 from types import TracebackType
 from typing import Self
 
 from msgspec.structs import replace
 
+from bot.agent.amending import Amending
 from bot.agent.announcing import Announcer
 from bot.agent.audit import Audit
 from bot.agent.brake import Brake
-from bot.agent.control import Everybody, People, parse_kill
+from bot.agent.control import parse_kill
 from bot.agent.endings import Endings
-from bot.agent.lanes import Lane, Lanes
+from bot.agent.lanes import COMMANDS, Lane, Lanes
+from bot.agent.loop_settings import LoopSettings
 from bot.agent.merging import merge
 from bot.agent.publishing import Publisher
 from bot.agent.questions import NotAnswered, QuestionDesk
@@ -38,34 +40,10 @@ from bot.telemetry import turn_context
 
 log = logging.getLogger(__name__)
 
-COMMANDS = "\x1fcommands"  # behind a session's key: the lane of its commands
 GROUP_CONTEXT = 50  # messages of a group that are kept where no setting says otherwise
 DRAIN_SECONDS = 30.0
 DROPPED = "[Dropped: too many messages were waiting here]"
 FULL = "There are already {waiting} messages waiting here. Please let me answer those first."
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class LoopSettings:
-    """What the loop takes from the settings.
-
-    Attributes:
-        debounce: By channel: seconds to wait for the rest of what somebody writes in bursts.
-        group_context: By channel: how many messages not meant for the bot are kept of a group.
-        people: What they are, and who may speak.
-    """
-
-    name: str
-    admins: Collection[str]
-    max_concurrent_turns: int
-    max_waiting: int
-    max_crashes: int
-    shutdown_grace: float
-    live_channels: Collection[str]
-    history: int
-    debounce: Mapping[str, float] = field(default_factory=dict)
-    group_context: Mapping[str, int] = field(default_factory=dict)
-    people: People = field(default_factory=Everybody)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -133,6 +111,7 @@ class AgentLoop:
             rules=self._rules.of,
             drop=self._drop,
         )
+        self._amending = Amending(journal, self._lanes, turn.checks, self._endings)
         self.speaker = Announcer(journal, self._publisher, self._endings)
         self.questions.speaker = turn.display.speaker = self.speaker
         self._brake = Brake(
@@ -258,7 +237,7 @@ class AgentLoop:
         message = self._people.known_as(message)
         match message.kind:
             case Kind.EDIT | Kind.DELETE:
-                return await self._amend(message)
+                return await self._amending.follow(message)
             case Kind.OVERHEARD:
                 most = self._settings.group_context.get(message.address.channel, GROUP_CONTEXT)
                 is_new = await self._journal.overhear(message, most=most)
@@ -357,21 +336,6 @@ class AgentLoop:
             self._put(Pending(message=message, attempts=0))
         return Receipt.ACCEPTED
 
-    async def _amend(self, change: InboundMessage) -> Receipt:
-        """Follow an edit or a deletion: in the history, and in the lane where the message still waits."""
-        amended = await self._journal.amend(change)
-        if not amended.is_new:
-            return Receipt.DUPLICATE
-        for name in (amended.session, SessionKey(amended.session + COMMANDS)):
-            lane = self._lanes.get(name)
-            if lane is None or amended.waiting is None:
-                continue
-            if amended.text is not None:
-                lane.amend(amended.waiting, amended.text)
-            elif (pending := lane.take_out(amended.waiting)) is not None:
-                self._endings.close_silently(pending)
-        return Receipt.ACCEPTED
-
     def _put(self, pending: Pending) -> None:
         is_command = self._turn.is_command(pending.message)
         self._lanes.put(pending, beside=COMMANDS if is_command else "")
@@ -401,7 +365,9 @@ class AgentLoop:
         """Do one turn, and end it exactly once; this is where the errors of a turn stop."""
         message = self._people.known_as(pending.message)  # who they are may have changed while it waited
         run = Run(replace(pending, message=message), self._bus)
-        run.steering = self._rules.steering(run, lane, fetch=self._turn.fetch, passes=self._turn.passes)
+        run.steering = self._rules.steering(
+            run, lane, fetch=self._turn.fetch, passes=self._turn.checks.passes
+        )
         lane.start(run)
         with turn_context(run.session, run.id):
             self._bus.emit(AgentStart(session=run.session, run=run.id, attempt=run.attempt))

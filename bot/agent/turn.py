@@ -5,7 +5,6 @@
 What comes after, saving and learning, is done by the loop, because it has to happen however the turn ends.
 """
 
-import asyncio
 import logging
 import time
 from collections.abc import AsyncGenerator
@@ -17,6 +16,7 @@ from msgspec.structs import replace
 from bot.agent.accounts import payer_of
 from bot.agent.asides import Display
 from bot.agent.billing import Bill
+from bot.agent.checks import Checks
 from bot.agent.history import estimate_tokens
 from bot.agent.inherited import disarmed, opened_by, take_over
 from bot.agent.moments import Moments
@@ -24,7 +24,7 @@ from bot.agent.news import News
 from bot.agent.pictures import show
 from bot.agent.prompt import Prompt, PromptBuilder
 from bot.agent.run import Outcome, Run
-from bot.agent.seams import Check, Learner, Redactor, Seams
+from bot.agent.seams import Learner, Redactor, Seams
 from bot.agent.spending import paid_by
 from bot.agent.store import Begun, Journal, ToolLedger
 from bot.agent.tab import Tab
@@ -46,7 +46,6 @@ from bot.errors import BudgetSpent, ModelError
 from bot.hooks.points import MAX_ROUNDS
 from bot.hooks.state import turn_state
 from bot.messages import (
-    EndReason,
     InboundMessage,
     SessionKey,
     Trigger,
@@ -55,15 +54,10 @@ from bot.models.base import PromptMessage
 
 log = logging.getLogger(__name__)
 
-ADMISSION = ("access", "rate_limit")
-SCANS = ("guardian", "injection")
 COMMAND_SECONDS = 310.0  # beyond what any of them gets
 MEDIA_SECONDS = 180.0
-CHECK_SECONDS = 10.0
 CONTEXT_SECONDS = 15.0
 STORE_SECONDS = 30.0
-BLOCKED = "Message blocked by safety check."
-WITHHELD = "The answer was withheld by the safety check."
 
 
 class Router(Protocol):
@@ -109,6 +103,7 @@ class Turn:
         self._history = history
         self._shortening = seams.shortening
         self._moments = seams.moments
+        self._checks = Checks(seams)
 
     @property
     def learner(self) -> Learner | None:
@@ -124,6 +119,11 @@ class Turn:
     def display(self) -> Display:
         """Shows people more of a turn than its answer."""
         return self._seams.display
+
+    @property
+    def checks(self) -> Checks:
+        """Asks the guards."""
+        return self._checks
 
     @property
     def moments(self) -> Moments:
@@ -146,7 +146,7 @@ class Turn:
     async def _answer(self, run: Run, bill: Bill) -> Outcome:
         begun = await self._begin(run)
         take_over(run.message, begun)
-        if (refused := await self._check(run, ADMISSION)) is not None:
+        if (refused := await self._checks.admit(run)) is not None:
             return refused
         if self.is_command(run.message):
             return await self._moments.command(run.message) or await self._obey(run)
@@ -156,15 +156,18 @@ class Turn:
             return received
         run.message = received
         taint().request = received.text
-        if (refused := await self._check(run, SCANS)) is not None:
+        if (refused := await self._checks.scan(run, run.message)) is not None:
             return refused
-        begun = await self._screen(run, begun)
+        begun = await self._checks.screen(run, begun)
         message = await self._fetch(run)
+        if (heard := _heard(message)) and (refused := await self._checks.scan(run, heard)) is not None:
+            return refused
         backend = await self._router.backend(run.session)
         tools = self._tools(run, backend)
         prompt = await self._context(run, message, begun, backend, tools, bill)
         with Tab(bill) as tab:
-            return await self._look_at_answer(run, await self._converse(run, backend, prompt, tools, tab))
+            outcome = await self._converse(run, backend, prompt, tools, tab)
+        return await self._checks.look_at_answer(run, outcome)
 
     async def _begin(self, run: Run) -> Begun:
         if run.begun is not None:  # by the commit that accepted the message
@@ -179,54 +182,6 @@ class Turn:
         """Whether a message is for us and not for the model."""
         commands = self._seams.commands
         return commands is not None and commands.matches(message.text)
-
-    async def _check(self, run: Run, names: tuple[str, ...]) -> Outcome | None:
-        """Ask some of the checks in order: the first that objects ends the turn."""
-        for name in names:
-            check: Check | None = getattr(self._seams, name)
-            if check is not None and (outcome := await _ask(name, check, run)) is not None:
-                return outcome
-        return None
-
-    async def passes(self, message: InboundMessage) -> bool:
-        """Whether a message that a running turn would take up meets no objection."""
-        for name in SCANS:
-            check: Check | None = getattr(self._seams, name)
-            try:
-                async with asyncio.timeout(CHECK_SECONDS):
-                    if check is not None and await check(message) is not None:
-                        return False
-            except Exception:  # a guard that is broken must not let anything through
-                log.exception("check failed, message not taken up", extra={"check": name})
-                return False
-        return True
-
-    async def _screen(self, run: Run, begun: Begun) -> Begun:
-        """Leave out of what was overheard what may not be shown to the model."""
-        if self._seams.overheard is None or not begun.overheard:
-            return begun
-        run.enter("overheard", CHECK_SECONDS + 1)
-        try:
-            async with asyncio.timeout(CHECK_SECONDS):
-                kept = await self._seams.overheard.screen(run.message, begun.overheard)
-        except Exception:  # the same
-            log.exception("check failed, group context left out")
-            kept = ()
-        return replace(begun, overheard=kept)
-
-    async def _look_at_answer(self, run: Run, outcome: Outcome) -> Outcome:
-        """Put something else in the place of an answer that may not be given."""
-        check = self._seams.answers
-        if check is None or not outcome.text:
-            return outcome
-        run.enter("answer", CHECK_SECONDS + 1)
-        try:
-            async with asyncio.timeout(CHECK_SECONDS):
-                told = await check(run.message, outcome.text)
-        except Exception:  # the same
-            log.exception("check failed, answer withheld")
-            told = WITHHELD
-        return outcome if told is None else Outcome(reason="error", text=told, in_context=False)
 
     async def _obey(self, run: Run) -> Outcome:
         """Carry out a command; its answer is for people, not for the model."""
@@ -375,19 +330,10 @@ def _another_round(turn: TurnInput, said: str, asked: str) -> TurnInput:
     return replace(turn, messages=(*turn.messages, *more), prompt_tokens=turn.prompt_tokens + tokens)
 
 
-async def _ask(name: str, check: Check, run: Run) -> Outcome | None:
-    """Run one check; one that breaks or does not answer in time blocks the message."""
-    run.enter(name, CHECK_SECONDS + 1)
-    try:
-        async with asyncio.timeout(CHECK_SECONDS):
-            refusal = await check(run.message)
-    except Exception:  # a guard that is broken must not let anything through
-        log.exception("check failed, message blocked", extra={"check": name})
-        return Outcome(reason="error", text=BLOCKED, in_context=False)
-    if refusal is None:
-        return None
-    reason: EndReason = "error" if refusal.text else "silent"
-    return Outcome(reason=reason, text=refusal.text, in_context=False)
+def _heard(message: InboundMessage) -> InboundMessage | None:
+    """What somebody said in voice notes, as a message of its own to be looked at."""
+    said = "\n".join(note.transcript for note in message.attachments if note.transcript)
+    return replace(message, text=said) if said else None
 
 
 def _gave_up(event: ErrorEvent, run: Run) -> Outcome:

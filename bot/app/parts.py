@@ -8,7 +8,7 @@ from urllib.parse import urlsplit
 from bot.agent.choice import SessionSettings, queue_rules
 from bot.agent.constraints import AgentsFile, Constraints, Directories
 from bot.agent.control import People
-from bot.agent.loop import LoopSettings
+from bot.agent.loop_settings import LoopSettings
 from bot.agent.prompt import PromptBuilder
 from bot.agent.queueing import QueueRules, RulesOf
 from bot.agent.seams import InputGuard

@@ -8,7 +8,8 @@ from pathlib import Path
 from types import TracebackType
 from typing import Self, TypeAlias
 
-from bot.agent.loop import AgentLoop, LoopSettings
+from bot.agent.loop import AgentLoop
+from bot.agent.loop_settings import LoopSettings
 from bot.agent.prompt import PromptBuilder
 from bot.agent.queueing import MAX_CAP, QueueRules
 from bot.agent.seams import Seams

@@ -12,7 +12,8 @@ from types import TracebackType
 from typing import Final, Literal, Self, TypeAlias
 
 from bot.agent.control import is_operator
-from bot.agent.loop import AgentLoop, LoopSettings
+from bot.agent.loop import AgentLoop
+from bot.agent.loop_settings import LoopSettings
 from bot.agent.prompt import PromptBuilder
 from bot.agent.questions import QuestionDesk
 from bot.agent.queueing import QueueRules

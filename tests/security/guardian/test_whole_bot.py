@@ -127,3 +127,30 @@ async def test_what_was_said_in_a_group_can_not_give_orders(home: Path) -> None:
     prompts = json.dumps(model.requests[0].body["messages"])
     assert "lunch at one?" in prompts
     assert "DAN" not in prompts
+
+
+async def test_an_edit_can_not_put_into_the_history_what_is_blocked(home: Path) -> None:
+    async with ModelServer() as model, App(settings_for(home, model)) as app:
+        listener = Listener(app)
+        first = replace(from_eve("a harmless word"), platform_id="m1")
+        await listener.asks(first)
+        await app.bus.publish(replace(from_eve(ATTACK), kind=Kind.EDIT, target="m1"))
+        await listener.asks(from_eve("What did I say?"))
+        listener.close()
+
+    prompts = json.dumps(model.requests[-1].body["messages"])
+    assert "DAN" not in prompts
+    assert "a harmless word" not in prompts.partition("What did I say?")[0].split("echo:")[0]
+
+
+async def test_an_honest_edit_is_followed(home: Path) -> None:
+    async with ModelServer() as model, App(settings_for(home, model)) as app:
+        listener = Listener(app)
+        await listener.asks(replace(from_eve("We meet at noon"), platform_id="m1"))
+        await app.bus.publish(replace(from_eve("We meet at two"), kind=Kind.EDIT, target="m1"))
+        await listener.asks(from_eve("When?"))
+        listener.close()
+
+    said = [part["content"] for part in model.requests[-1].body["messages"] if part["role"] == "user"]
+    assert any("We meet at two" in text for text in said)
+    assert not any("noon" in text for text in said)

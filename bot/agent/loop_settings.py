@@ -1,0 +1,29 @@
+"""What the loop takes from the settings."""
+
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass, field
+
+from bot.agent.control import Everybody, People
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LoopSettings:
+    """What the loop takes from the settings.
+
+    Attributes:
+        debounce: By channel: seconds to wait for the rest of what somebody writes in bursts.
+        group_context: By channel: how many messages not meant for the bot are kept of a group.
+        people: What they are, and who may speak.
+    """
+
+    name: str
+    admins: Collection[str]
+    max_concurrent_turns: int
+    max_waiting: int
+    max_crashes: int
+    shutdown_grace: float
+    live_channels: Collection[str]
+    history: int
+    debounce: Mapping[str, float] = field(default_factory=dict)
+    group_context: Mapping[str, int] = field(default_factory=dict)
+    people: People = field(default_factory=Everybody)
