@@ -8,7 +8,7 @@ from zoneinfo import ZoneInfo
 
 from bot.agent.prices import COIN, UNLIMITED, Rate
 from bot.agent.store import Spent
-from bot.messages import Frozen, InboundMessage, SessionKey
+from bot.messages import Frozen, InboundMessage, Role, SessionKey
 from bot.settings.spending import BudgetSettings, BudgetsSettings
 
 Kind: TypeAlias = Literal["person", "session", "channel", "all"]
@@ -21,17 +21,24 @@ class Payer(Frozen, frozen=True, kw_only=True):
 
     Attributes:
         person: As `channel:id`.
+        is_guest: A budget for guests holds in place of a person's.
     """
 
     person: str
     session: SessionKey
     channel: str
+    is_guest: bool = False
 
 
 def payer_of(message: InboundMessage) -> Payer:
     """Who pays for the answer to a message: who has sent it."""
     channel = message.address.channel
-    return Payer(person=f"{channel}:{message.sender.id}", session=message.session, channel=channel)
+    return Payer(
+        person=f"{channel}:{message.sender.id}",
+        session=message.session,
+        channel=channel,
+        is_guest=message.sender.role is Role.GUEST,
+    )
 
 
 class Scope(Frozen, frozen=True):
@@ -133,12 +140,16 @@ class Account:
 
     def __init__(self, scope: Scope, budget: BudgetSettings) -> None:
         self.scope = scope
-        self.most_tokens = budget.tokens
-        self.most_cost = None if budget.cost is None else round(budget.cost * COIN)
+        self.limit(budget)
         self.tokens = self.cost = 0
         self.held_tokens = self.held_cost = 0
         self.holders = 0
         self.is_loaded = False
+
+    def limit(self, budget: BudgetSettings) -> None:
+        """Hold to a budget from now on."""
+        self.most_tokens = budget.tokens
+        self.most_cost = None if budget.cost is None else round(budget.cost * COIN)
 
     def load(self, used: Amount) -> None:
         """Begin with what the store knows; what a second reader brings changes nothing."""
@@ -195,6 +206,7 @@ class Accounts:
             "all": budgets.all,
         }
         self._budgets = {kind: budget for kind, budget in each.items() if budget.is_set}
+        self._guest = budgets.guest if budgets.guest.is_set else None
         self._books = books
         self._most_idle = most_idle
         self._held: dict[Scope, Account] = {}
@@ -203,24 +215,28 @@ class Accounts:
     @property
     def is_empty(self) -> bool:
         """Whether there is no budget at all."""
-        return not self._budgets
+        return not self._budgets and self._guest is None
 
     def __len__(self) -> int:
         return len(self._held) + len(self._idle)
 
     def hold(self, payer: Payer, day: str) -> tuple[Account, ...]:
         """The accounts of a payer on a day; they stay in memory until `release`."""
-        return tuple(map(self._hold, self._scopes(payer, day)))
+        return tuple(self._hold(scope, budget) for scope, budget in self._scopes(payer, day))
 
-    def _scopes(self, payer: Payer, day: str) -> Iterator[Scope]:
+    def _scopes(self, payer: Payer, day: str) -> Iterator[tuple[Scope, BudgetSettings]]:
         names = {"person": payer.person, "session": payer.session, "channel": payer.channel, "all": ""}
-        for kind in self._budgets:
-            yield Scope(kind, names[kind], None if kind == "session" else day)
+        budgets = self._budgets
+        if payer.is_guest and self._guest is not None:
+            budgets = {**budgets, "person": self._guest}
+        for kind, budget in budgets.items():
+            yield Scope(kind, names[kind], None if kind == "session" else day), budget
 
-    def _hold(self, scope: Scope) -> Account:
+    def _hold(self, scope: Scope, budget: BudgetSettings) -> Account:
         account = self._held.get(scope) or self._idle.pop(scope, None)
         if account is None:
-            account = Account(scope, self._budgets[scope.kind])
+            account = Account(scope, budget)
+        account.limit(budget)  # whoever was a guest may be a member now
         self._held[scope] = account
         account.holders += 1
         return account

@@ -45,12 +45,16 @@ class BudgetSettings(Section):
 
 
 class BudgetsSettings(Section):
-    """Budgets for the use of models; a day begins at midnight in the time zone of the settings."""
+    """Budgets for the use of models; a day begins at midnight in the time zone of the settings.
+
+    That of a guest holds in place of a person's, where one is set.
+    """
 
     currency: str = Field(
         default="USD", min_length=1, max_length=8, description="What prices and costs are in, for display."
     )
     person: BudgetSettings = BudgetSettings()
+    guest: BudgetSettings = BudgetSettings()
     session: BudgetSettings = BudgetSettings()
     channel: BudgetSettings = BudgetSettings()
     all: BudgetSettings = BudgetSettings()
@@ -60,7 +64,7 @@ def unpriced_budgets(prices: Mapping[str, PriceSettings], budgets: BudgetsSettin
     """Budgets in money that could never be kept, because no price is known."""
     if prices:
         return
-    for name in ("person", "session", "channel", "all"):
+    for name in ("person", "guest", "session", "channel", "all"):
         budget: BudgetSettings = getattr(budgets, name)
         if budget.cost is not None:
             yield f"BOT_BUDGETS__{name.upper()}__COST needs prices: BOT_PRICES, or [prices.…] in bot.toml"

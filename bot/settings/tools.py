@@ -16,6 +16,7 @@ class ToolRules(Section):
 
     profile: ProfileName | None = Field(default=None, description="The tools there are here.")
     admin_profile: ProfileName | None = Field(default=None, description="The tools admins have here.")
+    guest_profile: ProfileName | None = Field(default=None, description="The tools guests have here.")
     allow: Names = Field(default=(), description="Tools beside those of the profile; * and group:name work.")
     deny: Names = Field(default=(), description="Tools that nobody has here; * and group:name work.")
 
@@ -27,6 +28,9 @@ class ToolsSettings(Section):
         default="chat", description="The tools there are: minimal, chat, coding or full."
     )
     admin_profile: ProfileName = Field(default="full", description="The tools admins have.")
+    guest_profile: ProfileName = Field(
+        default="minimal", description="The tools guests have: people nobody has vouched for."
+    )
     allow: Names = Field(
         default=(),
         description="Tools beside those of the profile; one that can harm has to be named in full to be "

@@ -86,7 +86,7 @@ class ToolRegistry:
         if is_admin:
             profiles = [settings.admin_profile, *(level.admin_profile for level in levels)]
         elif role is Role.GUEST:
-            profiles = ["minimal"]
+            profiles = [settings.guest_profile, *(level.guest_profile for level in levels)]
         else:
             profiles = [settings.profile, *(level.profile for level in levels)]
         return Policy(

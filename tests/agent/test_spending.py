@@ -305,6 +305,31 @@ async def test_a_session_keeps_its_account_over_the_days() -> None:
     bill.release()
 
 
+async def test_a_guest_has_a_budget_of_their_own_until_they_are_a_member() -> None:
+    guest = Payer(person=ANN.person, session=ANN.session, channel=ANN.channel, is_guest=True)
+    both = BudgetsSettings(person=BudgetSettings(tokens=900), guest=BudgetSettings(tokens=50))
+    accounts = Accounts(both, NoBooks())
+
+    (as_guest,) = accounts.hold(guest, "2031-05-17")
+    await accounts.load((as_guest,))
+    as_guest.charge(40, 0)
+    most = as_guest.most_tokens
+    accounts.release((as_guest,))
+    (as_member,) = accounts.hold(ANN, "2031-05-17")
+
+    assert most == 50
+    assert (as_member.most_tokens, as_member.tokens) == (900, 40)
+
+
+def test_a_budget_of_guests_alone_limits_nobody_else() -> None:
+    accounts = Accounts(BudgetsSettings(guest=BudgetSettings(tokens=50)), NoBooks())
+    guest = Payer(person="telegram:eve", session=ANN.session, channel="telegram", is_guest=True)
+
+    assert not accounts.is_empty
+    assert accounts.hold(ANN, "2031-05-17") == ()
+    assert [account.most_tokens for account in accounts.hold(guest, "2031-05-17")] == [50]
+
+
 async def test_accounts_on_which_nothing_runs_are_forgotten() -> None:
     accounts = Accounts(tokens(10), NoBooks(), most_idle=5)
     for number in range(100):

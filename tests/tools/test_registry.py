@@ -142,6 +142,14 @@ def test_admins_have_all_and_others_the_profile_without_what_can_harm() -> None:
     assert names(settings, said(role=Role.GUEST)) == MINIMAL
 
 
+def test_guests_have_the_profile_that_is_theirs_in_this_place() -> None:
+    channels = {"discord": ToolRules(guest_profile="minimal")}
+    settings = ToolsSettings(guest_profile="chat", channels=channels)
+
+    assert names(settings, said(role=Role.GUEST)) == CHAT - RISKY
+    assert names(settings, said(role=Role.GUEST, at="discord:work:2")) == MINIMAL
+
+
 @pytest.mark.parametrize("role", [Role.MEMBER, Role.GUEST])
 def test_no_profile_gives_strangers_what_can_harm(role: Role) -> None:
     assert not names(ToolsSettings(profile="full"), said(role=role)) & RISKY
