@@ -29,7 +29,7 @@ BESIDE = {  # what has to be set too, for the edge of a setting to make sense
     },
     **{
         f"BOT_BUDGETS__{name}__COST": {"BOT_PRICES": '{"*": {"input": 1, "output": 2}}'}
-        for name in ("PERSON", "SESSION", "CHANNEL", "ALL")
+        for name in ("PERSON", "GUEST", "SESSION", "CHANNEL", "ALL")
     },
 }
 
