@@ -21,12 +21,14 @@ secret_app = typer.Typer(help="Secrets that are kept in the database, encrypted.
 audit_app = typer.Typer(help="The log of what was decided and done.", no_args_is_help=True)
 mcp_app = typer.Typer(help="Servers that bring tools over MCP.", no_args_is_help=True)
 journal_app = typer.Typer(help="Messages that were accepted and are not answered.", no_args_is_help=True)
+key_app = typer.Typer(help="Keys of the HTTP API.", no_args_is_help=True)
 model_app = typer.Typer(help="The models the bot can talk with.", no_args_is_help=True)
 app.add_typer(journal_app, name="journal")
 app.add_typer(model_app, name="model")
 app.add_typer(mcp_app, name="mcp")
 app.add_typer(audit_app, name="audit")
 app.add_typer(secret_app, name="secret")
+app.add_typer(key_app, name="key")
 
 Port = Annotated[int | None, typer.Option(help="Port of the page; default: BOT_WEB__PORT, 8765.", min=0)]
 Actor = Annotated[str | None, typer.Option(help="Who: telegram:42, or a pattern: 'telegram:*'.")]
@@ -179,6 +181,29 @@ def secret_delete(name: str) -> None:
 def secret_rekey() -> None:
     """Encrypt all secrets anew: under BOT_SECRET_KEY, or under a fresh key in BOT_HOME/secret.key."""
     _do("secrets:secret_rekey")
+
+
+@key_app.command("create")
+def key_create(
+    name: Annotated[str, typer.Argument(help="What it is for.")],
+    scope: Annotated[
+        list[str] | None, typer.Option(help="read, chat, operate or admin; may be repeated.")
+    ] = None,
+) -> None:
+    """Make an API key and print it, this once."""
+    _do("keys:create", name, scope or ["chat"])
+
+
+@key_app.command("list")
+def key_list() -> None:
+    """List the API keys."""
+    _do("keys:show")
+
+
+@key_app.command("revoke")
+def key_revoke(id_: Annotated[str, typer.Argument(metavar="ID", help="As the list names it.")]) -> None:
+    """Let an API key work no more, from its next request on."""
+    _do("keys:revoke", id_)
 
 
 @model_app.command("get")

@@ -18,6 +18,7 @@ from bot.commands.engine import ChannelState
 from bot.commands.spec import CommandSpec
 from bot.errors import BotError, ChannelError, StoreError
 from bot.messages import Address, Frozen
+from bot.metrics import RateWait
 from bot.settings import ChannelSettings
 from channels.base import ChannelAdapter, Liveness, Setup, State
 from channels.delivery.attention import Attention
@@ -79,6 +80,7 @@ class Platforms:
         self._keepers: dict[tuple[str, str], Keeper] = {}
         self._hearing: dict[tuple[str, str], AsyncExitStack] = {}
         self._faults: dict[tuple[str, str], str] = {}
+        self._paces: dict[tuple[str, str], Pace] = {}
         self._closing = asyncio.Event()
         self._is_deaf = False
         self._group = asyncio.TaskGroup()
@@ -129,7 +131,7 @@ class Platforms:
         async with AsyncExitStack() as stack:
             stack.push_async_callback(self._close, adapter)
             try:
-                pace = Pace()
+                pace = self._paces[key] = Pace()
                 attention = self._attention(adapter, account.settings, engagement, pace)
                 await stack.enter_async_context(self._delivery(adapter, account.settings, attention, pace))
             except StoreError as error:
@@ -220,6 +222,13 @@ class Platforms:
             )
             for one in self._accounts
             for liveness in (self._liveness(one),)
+        ]
+
+    def waits(self) -> list[RateWait]:
+        """How long the rates of each account have made us wait."""
+        return [
+            RateWait(channel, account, pace.waits, pace.waited)
+            for (channel, account), pace in self._paces.items()
         ]
 
     async def set_presence(self, status: str, activity: str | None) -> list[str]:

@@ -1,9 +1,11 @@
 """The store as a whole: one database, and a view of it for each who needs one."""
 
+from importlib import import_module
 from pathlib import Path
 from types import TracebackType
-from typing import Self
+from typing import TYPE_CHECKING, Self
 
+from memory.api_keys import ApiKeys
 from memory.blocked import BlockedMessages
 from memory.changed import AuditPointer, ChangedSettings
 from memory.chats import Chats
@@ -16,12 +18,17 @@ from memory.outbox import Outbox
 from memory.pairings import Pairings
 from memory.recall import Recall
 from memory.rules import Rules
+from memory.runs import Runs
 from memory.schedules import Schedules
 from memory.sessions import Sessions
 from memory.state import State
 from memory.summaries import Summaries
 from memory.taints import Taints
 from memory.usage import Usage
+from memory.webhooks import WebhookBook
+
+if TYPE_CHECKING:
+    from memory.secrets import SecretStore
 
 
 class Store:
@@ -46,6 +53,10 @@ class Store:
         self.recall = Recall(self._database)
         self.schedules = Schedules(self._database)
         self.taints = Taints(self._database)
+        self.api_keys = ApiKeys(self._database)
+        self.runs = Runs(self._database)
+        self.webhooks = WebhookBook(self._database)
+        self._home = home
 
     async def __aenter__(self) -> Self:
         await self._database.__aenter__()
@@ -62,6 +73,15 @@ class Store:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         await self._database.__aexit__(kind, error, trace)
+
+    def secrets(self, *, key: str | None) -> "SecretStore":
+        """The stored secrets; loads encryption, for which most have no use.
+
+        Args:
+            key: See `SecretStore`.
+        """
+        made: SecretStore = import_module("memory.secrets").SecretStore(self._database, self._home, key=key)
+        return made
 
     def state(self, channel: str, account: str) -> State:
         """What the adapter of one account keeps over a restart."""

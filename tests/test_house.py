@@ -20,6 +20,7 @@ PUBLIC = "bot.api"  # a bot of one's own is run from there
 HEAVY = (
     *("openai", "discord", "telegram", "slack_bolt", "lark_oapi"),
     *("mem0", "numpy", "aiohttp", "nicegui", "xllamacpp", "mcp", "mcp_types", "httpx2", "agents"),
+    *("fastapi", "prometheus_client", "opentelemetry"),
 )
 
 

@@ -15,7 +15,7 @@ from bot.agent.run import Outcome
 from bot.agent.store import Journal, Pending
 from bot.bus import Bus, Receipt
 from bot.errors import StoreError
-from bot.messages import InboundMessage, Killed
+from bot.messages import InboundMessage, Killed, RunId, SessionKey
 
 log = logging.getLogger(__name__)
 
@@ -79,6 +79,40 @@ class Brake:
             )
         )
         return Receipt.ACCEPTED
+
+    async def cancel(self, run: RunId, *, actor: str) -> bool:
+        """Stop one run for an operator; False where it is neither being done nor waiting.
+
+        Args:
+            actor: Who, as the audit log names them.
+        """
+        session = await self._stop(run, actor)
+        if session is None:
+            return False
+        await self._audit.record(
+            AuditEvent(
+                severity="warning",
+                actor=actor,
+                action="kill_session",
+                target=session,
+                status="cancelled",
+                session=session,
+                run=run,
+            )
+        )
+        return True
+
+    async def _stop(self, run: RunId, actor: str) -> SessionKey | None:
+        for lane in self._lanes:
+            running, saved = lane.running, lane.done
+            if running is not None and saved is not None and running.id == run and running.kill():
+                self._bus.emit(Killed(session=running.session, run=run, by=actor))
+                await asyncio.wait({saved}, timeout=SAVE_SECONDS)
+                return running.session
+            if (pending := lane.take_out(run)) is not None:
+                await self._endings.drop(pending, DROPPED)
+                return lane.session
+        return None
 
     async def _kill(self, message: InboundMessage, lane: Lane | None, kill: Kill) -> tuple[str, str]:
         """Cancel what a lane runs, or is about to; and what waits in it if that was asked for."""

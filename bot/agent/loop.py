@@ -34,6 +34,7 @@ from bot.messages import (
     AgentStart,
     InboundMessage,
     Kind,
+    RunId,
     SessionKey,
 )
 from bot.telemetry import turn_context
@@ -209,6 +210,10 @@ class AgentLoop:
             return None, 0
         found = next((turn for turn in self.running() if turn.session == session), None)
         return found if lane.running is not None else None, len(lane.waiting)
+
+    async def cancel(self, run: RunId, *, actor: str) -> bool:
+        """Stop one run, whether it is being done or waits; False where it does neither."""
+        return await self._brake.cancel(run, actor=actor)
 
     def rename(self, name: str) -> None:
         """Speak under another name from now on."""

@@ -77,6 +77,7 @@ class Agency:
     Attributes:
         moments: Asks the hooks for the turns.
         questions: Where questions wait for their answers.
+        planner: The people's side of schedules.
         shortening: Keeps prompts within the window.
         spending: Keeps model calls within their budgets.
         workshop: The tools.
@@ -89,7 +90,7 @@ class Agency:
         self._stack = AsyncExitStack()
         store, bus = around.store, around.bus
         self._scheduler = Scheduler(store.schedules, bus.publish)
-        self._planner = Planner(store.schedules, zone=settings.timezone, on_change=self._scheduler.wake)
+        self.planner = Planner(store.schedules, zone=settings.timezone, on_change=self._scheduler.wake)
         self._subagents = Subagents(around.router, tools_for=self._tools_of_subagent, bus=bus)
         self.settled = asyncio.Event()
         self.spending = Spending(settings.prices, settings.budgets, zone=settings.timezone, books=store.usage)
@@ -147,7 +148,7 @@ class Agency:
     def commands(self) -> Iterable[Command]:
         """The slash commands of those parts."""
         store = self._around.store
-        yield from ScheduleCommands(self._planner).commands()
+        yield from ScheduleCommands(self.planner).commands()
         yield from CompactionCommands(store.sessions, store.summaries, self._compact).commands()
         yield from SubagentCommands(store.sessions, self._subagents).commands()
 
@@ -158,7 +159,7 @@ class Agency:
         workshop.furnish(speaker, store.chats)
         workshop.furnish_network(web, own)
         workshop.registry.add(RecallTools(store.recall).tools())
-        workshop.registry.add(ScheduleTools(self._planner).tools())
+        workshop.registry.add(ScheduleTools(self.planner).tools())
         workshop.registry.add(self._subagents.tools())
         workshop.registry.add(tools)
         workshop.add_plugins(plugins)

@@ -22,6 +22,7 @@ from bot.alarm import Alarm
 from bot.app.agency import Agency, Around
 from bot.app.doors import Doors, outside_of
 from bot.app.guards import guards_of
+from bot.app.interface import API_CHANNEL, make_api, make_tracing, make_webhooks
 from bot.app.parts import (
     audit_log,
     input_guard_of,
@@ -49,6 +50,7 @@ from bot.commands.release import Blocked, ReleaseCommands
 from bot.hooks.points import AfterToolCall, GatewayStart, GatewayStop, SessionEnd
 from bot.hooks.registry import Hooks
 from bot.messages import Address, Frozen, RunId, SessionKey, SessionSwitched
+from bot.metrics import Metrics
 from bot.models.catalogue import ModelCatalogue
 from bot.models.providers import ModelSetup
 from bot.plugins import load_plugins
@@ -57,8 +59,8 @@ from bot.scheduler.heartbeat import Target
 from bot.settings import ChannelSettings, Settings
 from bot.telemetry import hide_in_log
 from bot.tools.base import Tool
+from bot.web.api.lazy import Api
 from bot.web.health import Readiness
-from bot.web.operate import operator_routes
 from bot.web.server import WebServer
 from channels.frames import CommandHint
 from channels.hub import ChatHub
@@ -76,6 +78,7 @@ log = logging.getLogger(__name__)
 
 SWITCH_SECONDS = 0.0001  # the store's threads hold up the event loop for no longer (default: 5 ms)
 LIVE_CHANNELS = ("web", "terminal")
+UNDELIVERED = (*LIVE_CHANNELS, API_CHANNEL)  # who asks there reads the history
 
 
 class Status(Frozen, frozen=True, kw_only=True, omit_defaults=False):
@@ -178,6 +181,8 @@ class App:
         self._turn = self._make_turn(router)
         self._bot.loop = self.loop = self._agent_loop()
         await self._agency.furnish(self.loop.speaker, self._own_tools, self._plugins)
+        self._webhooks = await enter(make_webhooks(settings, self.store, self.bus))
+        await enter(make_tracing(settings, self.bus, self.hooks))
         await enter(self.loop)
         await enter(self._agency.working(self._heartbeat_target(), self._is_busy))
         self._stack.push_async_callback(self.platforms.stop_hearing)
@@ -187,7 +192,10 @@ class App:
             await self._bot.rename(name)
         if self._has_web:
             web = web_settings(settings)
-            server = await enter(WebServer(web, self._routes(), self._readiness, audit=self.audit))
+            api = self._api()
+            routes = [*self._routes(), *api.routes()]
+            server = await enter(WebServer(web, routes, self._readiness, audit=self.audit))
+            self._stack.push_async_callback(api.aclose)
             self.url = server.url
         home.announce(self.url)
         self._stack.push_async_callback(self.drain)
@@ -277,7 +285,7 @@ class App:
             outbox=self.store.outbox,
             journal=self.store.journal,
             on_restart=self.restart_asked.set,
-            live_channels=LIVE_CHANNELS,
+            live_channels=UNDELIVERED,
             redact=self._redactor.redact,
         )
 
@@ -389,7 +397,7 @@ class App:
     def _agent_loop(self) -> AgentLoop:
         return AgentLoop(
             loop_settings(
-                self._settings, admins=self.doors.steering, live_channels=LIVE_CHANNELS, people=self.doors
+                self._settings, admins=self.doors.steering, live_channels=UNDELIVERED, people=self.doors
             ),
             bus=self.bus,
             journal=self.store.journal,
@@ -428,7 +436,28 @@ class App:
         self.bus.emit(SessionSwitched(session=session, chat=chat))
 
     def _routes(self) -> list[BaseRoute]:
-        return [*routes(self.hubs), *self.platforms.routes(), *operator_routes(self, self.doors)]
+        return [*routes(self.hubs), *self.platforms.routes()]
+
+    def _api(self) -> Api:
+        metrics = Metrics(
+            self.bus,
+            self.hooks,
+            depths=self.store.runs,
+            lanes=lambda: self.loop,
+            channels=self._bot.channels,
+            waits=self.platforms.waits,
+        )
+        self._stack.push_async_callback(metrics.aclose)
+        return make_api(
+            self._settings,
+            self.store,
+            self.bus,
+            bot=self,
+            audit=self.audit,
+            planner=self._agency.planner,
+            metrics=metrics,
+            webhooks=self._webhooks,
+        )
 
     # --- what the operator's routes and the command line ask
 
@@ -462,6 +491,10 @@ class App:
             StoreError: No parked message has this id.
         """
         await self._bot.retry(run)
+
+    async def cancel(self, run: RunId, *, actor: str) -> bool:
+        """Stop a run, whether it is being done or waits; False where it does neither."""
+        return await self.loop.cancel(run, actor=actor)
 
 
 def _names(command: Command) -> set[str]:

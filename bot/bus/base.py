@@ -26,6 +26,9 @@ class Subscription(Protocol[Item]):
 
     def __aiter__(self) -> AsyncIterator[Item]: ...
 
+    def take(self) -> Item | None:
+        """The next item, if there is one now."""
+
     def close(self) -> None:
         """Take no more and wake the reader; what is queued is still read."""
 

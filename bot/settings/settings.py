@@ -41,6 +41,7 @@ from bot.settings.scheduler import HeartbeatSettings, TimeZone
 from bot.settings.spending import BudgetsSettings, Prices, unpriced_budgets
 from bot.settings.taint import TaintSettings
 from bot.settings.tools import ToolsSettings
+from bot.settings.tracing import TracingSettings
 
 PLAIN_NAMES = {"OPENAI_API_KEY": "api_key", "OPENAI_BASE_URL": "base_url"}
 
@@ -151,6 +152,7 @@ class Settings(BaseSettings):
     local: LocalSettings = LocalSettings()
     store: StoreSettings = StoreSettings()
     log: LogSettings = LogSettings()
+    tracing: TracingSettings = TracingSettings()
 
     @field_validator("admins")
     @classmethod

@@ -10,6 +10,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from bot.web.access import COOKIE, Access, Throttle
 from bot.web.hosts import HostRule, is_loopback, parse_authority
+from bot.web.keys import brings_key
 
 OPEN_PATHS: Final = frozenset({"/healthz", "/readyz", "/login", "/login.css"})
 HOOKS: Final = "/hooks/"  # platforms come here; each adapter looks at their signatures itself
@@ -77,7 +78,7 @@ class Guard:
         if _length(request.headers) > MAX_BODY:
             return PlainTextResponse(f"More than {MAX_BODY} bytes.\n", 413)
         path = request.url.path
-        if path in OPEN_PATHS or path.startswith(HOOKS):
+        if path in OPEN_PATHS or path.startswith(HOOKS) or brings_key(request):
             return None
         if self._access is not None:
             return await self._check_token(request, self._access)

@@ -19,6 +19,7 @@ MARGIN = 0.01  # seconds a second, by which a platform's clock may run faster th
 MOST_MARGIN = 0.05  # seconds
 GROWTH_SHARE = 0.9  # of what an account may do; the rest is for last words
 CATCH_UP = 0.2  # seconds of lateness of an account's growth that are made up for
+NOTED = 0.001  # seconds from which a call has waited
 SLACK = 1e-9  # what floats lose
 
 
@@ -129,7 +130,12 @@ NO_PERMIT = Permit(-1, ())
 
 
 class Pace:
-    """Lets the calls of one account pass when they are allowed: last words first, else in order of coming."""
+    """Lets the calls of one account pass when they are allowed: last words first, else in order of coming.
+
+    Attributes:
+        waits: How many calls had to wait.
+        waited: For how many seconds, all together.
+    """
 
     def __init__(self, *, clock: Clock = time.monotonic, sleep: Sleep = asyncio.sleep) -> None:
         self._clock = clock
@@ -138,6 +144,8 @@ class Pace:
         self._queue: list[tuple[bool, int, asyncio.Future[None]]] = []
         self._numbers = count()
         self._is_taken = False
+        self.waits = 0
+        self.waited = 0.0
         self._naps: set[asyncio.Task[None]] = set()  # of growth that holds the turnstile and waits
 
     def budget(self) -> Budget:
@@ -148,6 +156,7 @@ class Pace:
         self, kind: CallKind, rates: tuple[Rate, ...], *, chat: Budget, message: Budget, is_growth: bool
     ) -> Permit:
         """Wait until a call may be made, and count it."""
+        began = self._clock()
         relevant = [rate for rate in rates if kind in rate.kinds]
         own = [
             (chat, [rate for rate in relevant if rate.scope == "chat"]),
@@ -164,6 +173,9 @@ class Pace:
                 if is_through:
                     for budget, its_rates in every:
                         budget.begin(number, its_rates, is_growth=is_growth)
+        if (waited := self._clock() - began) >= NOTED:
+            self.waits += 1
+            self.waited += waited
         return Permit(number, tuple(budget for budget, _ in every))
 
     def spare(self, kind: CallKind, rates: tuple[Rate, ...]) -> Permit | None:

@@ -102,7 +102,7 @@ class PatternStage:
         return end
 
     def _find(self, start: int, end: int) -> list[Match]:
-        """The matches in a unit, or in a piece of one: none where a quick look at all there is finds nothing."""
+        """The matches in a unit or a piece of one: none where a quick look at all there is finds nothing."""
         if self._may_hold is None:
             self._may_hold = len(self._text) > QUICK or self._sieve.may_hold(self._text)
         return self._detector.find(self._text, start, end) if self._may_hold else []

@@ -1,0 +1,1 @@
+"""The HTTP API: runs, sessions, schedules, events, and an endpoint that OpenAI clients talk to."""

@@ -1,0 +1,363 @@
+"""What requests and answers look like: their fields are written in camel case on the wire."""
+
+from datetime import UTC, datetime
+from typing import Annotated, Literal, Self, TypeAlias
+
+from pydantic import BaseModel, ConfigDict, Field, StringConstraints
+from pydantic.alias_generators import to_camel
+
+from bot.agent.audit import AuditEntry, Severity
+from bot.messages import StoredMessage
+from bot.scheduler.schedules import Listed, Schedule
+from bot.web.api.base import ApiKey, DeadLetter, RunState, RunStatus, Scope, SessionState, Webhook
+
+MAX_TEXT = 100_000  # characters of one message
+MAX_WAIT = 600_000  # milliseconds
+
+ChatName: TypeAlias = Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9_.-]{1,64}$")]
+Word: TypeAlias = Annotated[str, StringConstraints(min_length=1, max_length=200)]
+Text: TypeAlias = Annotated[str, StringConstraints(min_length=1, max_length=MAX_TEXT)]
+
+
+class Body(BaseModel):
+    """The base of all bodies; a field that is not known is refused."""
+
+    model_config = ConfigDict(alias_generator=to_camel, validate_by_name=True, frozen=True, extra="forbid")
+
+
+class Fault(BaseModel):
+    """Why something was not done."""
+
+    error: str
+
+
+class AgentRequest(Body):
+    """A message to the agent."""
+
+    message: Text
+    session: ChatName = Field(default="main", description="Which of the caller's conversations.")
+    user: Word | None = Field(
+        default=None, description="For whom, where one key serves several people: each is somebody else."
+    )
+    idempotency_key: Word | None = Field(
+        default=None, description="The same again gives the same run, and is not done twice."
+    )
+
+
+class AgentAccepted(Body):
+    """The run that answers; it goes on whoever waits."""
+
+    run_id: str
+    accepted_at: datetime
+    session: str
+
+
+class WaitRequest(Body):
+    """For which run, and for how long, in milliseconds."""
+
+    run_id: Word
+    timeout_ms: int = Field(default=30_000, ge=0, le=MAX_WAIT)
+
+
+class WaitResult(Body):
+    """How it went; `timeout` says that it goes on."""
+
+    status: Literal["ok", "error", "timeout"]
+    started_at: datetime | None = None
+    ended_at: datetime | None = None
+    error: str | None = None
+    text: str | None = None
+
+
+class RunBody(Body):
+    """How a run stands; `text` is its answer."""
+
+    run_id: str
+    session: str
+    status: RunStatus
+    accepted_at: datetime | None = None
+    started_at: datetime | None = None
+    ended_at: datetime | None = None
+    text: str = ""
+
+    @classmethod
+    def of(cls, state: RunState) -> Self:
+        """That of a state."""
+        return cls(
+            run_id=state.run,
+            session=state.session,
+            status=state.status,
+            accepted_at=moment(state.accepted_at),
+            started_at=moment(state.started_at),
+            ended_at=moment(state.ended_at),
+            text=state.text,
+        )
+
+
+class Cancelled(Body):
+    """Whether there was something to stop."""
+
+    cancelled: bool
+
+
+class SessionBody(Body):
+    """A session in a list."""
+
+    session: str
+    title: str | None
+    messages: int
+    updated_at: datetime | None
+
+    @classmethod
+    def of(cls, state: SessionState) -> Self:
+        """That of a state."""
+        return cls(
+            session=state.session,
+            title=state.title,
+            messages=state.messages,
+            updated_at=moment(state.updated_at),
+        )
+
+
+class SessionList(Body):
+    """The newest first; `next` asks for those after them."""
+
+    sessions: list[SessionBody]
+    next: float | None = None
+
+
+class MessageBody(Body):
+    """A line of a conversation; its numbers grow by one."""
+
+    number: int
+    run_id: str
+    role: Literal["user", "assistant", "tool"]
+    speaker: str
+    text: str
+    at: datetime
+    reason: str | None = None
+
+    @classmethod
+    def of(cls, line: StoredMessage) -> Self:
+        """That of a line of history."""
+        return cls(
+            number=line.number,
+            run_id=line.run,
+            role=line.role,
+            speaker=line.speaker,
+            text=line.text,
+            at=line.at,
+            reason=line.reason,
+        )
+
+
+class MessageList(Body):
+    """The oldest first; `before` asks for those before them."""
+
+    messages: list[MessageBody]
+    before: int | None = None
+
+
+class ScheduleRequest(Body):
+    """What is to be done when, in one of the caller's conversations."""
+
+    when: Word = Field(description="As people write it: in 10 minutes, tomorrow 9:00, every weekday 8:00.")
+    text: Annotated[str, StringConstraints(min_length=1, max_length=4_000)]
+    session: ChatName = "main"
+    zone: Annotated[str, StringConstraints(max_length=64)] = ""
+
+
+class ScheduleBody(Body):
+    """A schedule; its number counts those of its chat."""
+
+    chat: str
+    number: int
+    text: str
+    maker: str
+    zone: str
+    next_at: datetime | None
+    last_at: datetime | None
+    is_paused: bool
+    last_outcome: str | None = None
+
+    @classmethod
+    def of(cls, schedule: Schedule, listed: Listed | None = None) -> Self:
+        """That of a schedule, with how it went the last time where that is known."""
+        return cls(
+            chat=schedule.chat,
+            number=schedule.number,
+            text=schedule.text,
+            maker=schedule.maker,
+            zone=schedule.zone,
+            next_at=moment(schedule.next_at),
+            last_at=moment(schedule.last_at),
+            is_paused=schedule.is_paused,
+            last_outcome=listed.last.reason if listed is not None and listed.last is not None else None,
+        )
+
+
+class ScheduleList(Body):
+    """What comes next is first."""
+
+    schedules: list[ScheduleBody]
+
+
+class AuditBody(Body):
+    """An event of the audit log."""
+
+    number: int
+    id: str
+    at: datetime
+    severity: Severity
+    actor: str
+    action: str
+    target: str
+    status: str
+    session: str | None = None
+    run_id: str | None = None
+    context: dict[str, str | int | float] = {}
+
+    @classmethod
+    def of(cls, entry: AuditEntry) -> Self:
+        """That of an entry."""
+        return cls(
+            number=entry.number,
+            id=entry.id,
+            at=entry.at,
+            severity=entry.severity,
+            actor=entry.actor,
+            action=entry.action,
+            target=entry.target,
+            status=entry.status,
+            session=entry.session,
+            run_id=entry.run,
+            context=entry.context,
+        )
+
+
+class AuditList(Body):
+    """The newest first."""
+
+    events: list[AuditBody]
+
+
+class KeyRequest(Body):
+    """A key that is to be made."""
+
+    name: Word
+    scopes: Annotated[list[Scope], Field(min_length=1, max_length=4)]
+
+
+class KeyBody(Body):
+    """An API key without what makes it work."""
+
+    id: str
+    name: str
+    scopes: list[Scope]
+    created_at: datetime | None
+    used_at: datetime | None = None
+    revoked_at: datetime | None = None
+
+    @classmethod
+    def of(cls, key: ApiKey) -> Self:
+        """That of a key."""
+        return cls(
+            id=key.id,
+            name=key.name,
+            scopes=list(key.scopes),
+            created_at=moment(key.created_at),
+            used_at=moment(key.used_at),
+            revoked_at=moment(key.revoked_at),
+        )
+
+
+class KeyMade(Body):
+    """A new key; `text` is shown this once."""
+
+    key: KeyBody
+    text: str
+
+
+class KeyList(Body):
+    """Every key, the newest first."""
+
+    keys: list[KeyBody]
+
+
+class WebhookRequest(Body):
+    """Where events are to be posted, and which."""
+
+    url: Annotated[str, StringConstraints(pattern=r"^https?://[^\s?#@/]+[^\s#]*$", max_length=2_000)]
+    events: Annotated[list[Word], Field(min_length=1, max_length=50)]
+
+
+class WebhookBody(Body):
+    """Somebody who is told of events."""
+
+    id: str
+    url: str
+    events: list[str]
+    created_at: datetime | None
+
+    @classmethod
+    def of(cls, webhook: Webhook) -> Self:
+        """That of a webhook."""
+        return cls(
+            id=webhook.id,
+            url=webhook.url,
+            events=list(webhook.events),
+            created_at=moment(webhook.created_at),
+        )
+
+
+class WebhookMade(Body):
+    """A new webhook; `secret` is shown this once."""
+
+    webhook: WebhookBody
+    secret: str
+
+
+class WebhookList(Body):
+    """All of them."""
+
+    webhooks: list[WebhookBody]
+
+
+class DeadLetterBody(Body):
+    """A message that nobody took."""
+
+    id: str
+    webhook: str
+    event: str
+    tries: int
+    error: str
+    created_at: datetime | None
+
+    @classmethod
+    def of(cls, letter: DeadLetter) -> Self:
+        """That of a dead letter."""
+        return cls(
+            id=letter.id,
+            webhook=letter.webhook,
+            event=letter.event,
+            tries=letter.tries,
+            error=letter.error,
+            created_at=moment(letter.created_at),
+        )
+
+
+class DeadLetterList(Body):
+    """The newest first."""
+
+    letters: list[DeadLetterBody]
+
+
+class Done(Body):
+    """It was done."""
+
+    status: Literal["done", "queued"] = "done"
+
+
+def moment(seconds: float | None) -> datetime | None:
+    """Seconds since 1970 as a time."""
+    return None if seconds is None else datetime.fromtimestamp(seconds, UTC)
