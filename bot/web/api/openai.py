@@ -46,7 +46,7 @@ AS_OPENAI: Final[dict[int | str, dict[str, Any]]] = {  # `Any`: what FastAPI tak
     200: {
         "content": {
             "application/json": {"schema": {"type": "object"}},
-            STREAM: {"schema": {"type": "string"}},
+            STREAM: {},  # a schema would be that of one event, which OpenAPI 3.1 has no word for
         }
     }
 }

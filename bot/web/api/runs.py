@@ -42,7 +42,7 @@ router = APIRouter(tags=["runs"])
 @router.get(
     "/api/runs/{run}",
     response_model=RunBody,
-    responses={200: {"content": {STREAM: {"schema": {"type": "string"}}}}},
+    responses={200: {"content": {STREAM: {}}}},
 )
 async def show_run(
     run: str,
