@@ -15,6 +15,7 @@ from bot.app import App, calm_collector
 from bot.bus import Bus
 from bot.messages import Address, End, InboundMessage, MessageId, RunId, Sender, new_id, utc_now
 from bot.settings import OpenAISettings, Settings, StoreSettings, WebSettings
+from bot.settings.memory import MemorySettings
 from bot.settings.tools import ToolsSettings
 from bot.tools.base import Tool
 
@@ -152,6 +153,7 @@ async def bot(
         model="bench",
         openai=OpenAISettings(base_url=base_url),
         store=StoreSettings(synchronous=synchronous),
+        memory=MemorySettings(auto_learn=False),  # a second call of the model after each turn
         web=WebSettings(enabled=False),
         max_concurrent_turns=4_000,
         shutdown_grace=0,

@@ -24,6 +24,7 @@ BENCHMARKS = {
     "startup": "bench.rows.startup",
     "bus": "bench.rows.bus",
     "redaction": "bench.rows.redaction",
+    "recall": "bench.rows.recall",
     "growth": "bench.rows.growth",
     "kill": "bench.rows.kill",
     "platforms": "bench.rows.platforms",

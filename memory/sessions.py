@@ -3,7 +3,7 @@
 import secrets
 import sqlite3
 import time
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from typing import Literal, TypeAlias
 
 from bot.commands.sessions import ChatSession
@@ -11,9 +11,12 @@ from bot.errors import StoreError
 from bot.messages import RunId, SessionKey
 from memory.choices import Choices
 from memory.database import Database
+from memory.long_term.rows import drop_learned
 from memory.summaries import drop_summary
 
 OnEnd: TypeAlias = Callable[[SessionKey, Literal["new", "reset", "deleted"]], Awaitable[None]]
+
+OnErased: TypeAlias = Callable[[Sequence[RunId]], Awaitable[None]]
 
 OPENING = 200  # characters of what was said first
 OF_CHAT = (
@@ -26,6 +29,10 @@ async def _nobody(session: SessionKey, reason: Literal["new", "reset", "deleted"
     """Nobody wants to know."""
 
 
+async def _nothing(runs: Sequence[RunId]) -> None:
+    """Nobody keeps more of them."""
+
+
 class Sessions:
     """Fulfils `bot.commands.sessions.Sessions` on the database.
 
@@ -36,6 +43,7 @@ class Sessions:
         on_end: Told when a session is over: a new one was begun, or it was emptied or deleted.
         on_switch: Told when a chat goes on in another session, or in an emptied one: the chat's key, and the
             session's.
+        on_erased: Told which turns are no longer in the history, for whoever keeps files of theirs.
     """
 
     def __init__(self, database: Database, choices: Choices) -> None:
@@ -43,6 +51,7 @@ class Sessions:
         self._choices = choices
         self.on_switch: Callable[[SessionKey, SessionKey], None] = lambda chat, session: None
         self.on_end: OnEnd = _nobody
+        self.on_erased: OnErased = _nothing
 
     async def current(self, chat: SessionKey) -> SessionKey:
         """See the protocol."""
@@ -105,6 +114,14 @@ class Sessions:
         """See the protocol."""
         await self._database.write(lambda db: _title(db, session, title))
 
+    async def suggest_title(self, session: SessionKey, title: str) -> None:
+        """Give a title to a session that has none; one that a person has chosen stays."""
+        await self._database.write(
+            lambda db: db.execute(
+                "UPDATE sessions SET title = ? WHERE session = ? AND title IS NULL", (title, session)
+            )
+        )
+
     async def forget(self, session: SessionKey) -> None:
         """See the protocol."""
 
@@ -120,32 +137,55 @@ class Sessions:
     async def clear(self, session: SessionKey, *, but: RunId) -> None:
         """See the protocol."""
 
-        def job(db: sqlite3.Connection) -> None:
-            _empty(db, session, but)
+        def job(db: sqlite3.Connection) -> list[RunId]:
+            runs = _empty(db, session, but)
             db.execute("UPDATE sessions SET turns = 0 WHERE session = ?", (session,))
+            return runs
 
-        await self._database.write(job)
+        await self.on_erased(await self._database.write(job))
         self.on_switch(session, session)
         await self.on_end(session, "reset")
 
     async def delete(self, chat: SessionKey, session: SessionKey, *, but: RunId) -> None:
         """See the protocol."""
 
-        def job(db: sqlite3.Connection) -> SessionKey | None:
+        def job(db: sqlite3.Connection) -> tuple[SessionKey | None, list[RunId]]:
             fresh = _begin(db, chat, None) if _current(db, chat) == session else None
-            _empty(db, session, but)
+            runs = _empty(db, session, but)
             db.execute(
                 "UPDATE chat_sessions SET deleted_at = ? WHERE chat = ? AND session = ?",
                 (time.time(), chat, session),
             )
             db.execute("DELETE FROM sessions WHERE session = ?", (session,))
-            return fresh
+            return fresh, runs
 
-        fresh = await self._database.write(job)
+        fresh, runs = await self._database.write(job)
+        await self.on_erased(runs)
         self._choices.drop(session)
         await self.on_end(session, "deleted")
         if fresh is not None:
             self.on_switch(chat, fresh)
+
+    async def erase(self, chat: SessionKey, *, but: RunId) -> None:
+        """See the protocol."""
+
+        def job(db: sqlite3.Connection) -> tuple[SessionKey, list[SessionKey], list[RunId]]:
+            every = [session for _, session in db.execute(OF_CHAT, (chat, chat)).fetchall()]
+            fresh = _begin(db, chat, None)
+            runs = [run for session in every for run in _empty(db, session, but)]
+            db.execute(
+                "UPDATE chat_sessions SET deleted_at = ? WHERE chat = ? AND session <> ?",
+                (time.time(), chat, fresh),
+            )
+            db.executemany("DELETE FROM sessions WHERE session = ?", [(session,) for session in every])
+            return fresh, every, runs
+
+        fresh, every, runs = await self._database.write(job)
+        await self.on_erased(runs)
+        for session in every:
+            self._choices.drop(session)
+            await self.on_end(session, "deleted")
+        self.on_switch(chat, fresh)
 
 
 def _current(db: sqlite3.Connection, chat: SessionKey) -> SessionKey:
@@ -193,12 +233,15 @@ def _title(db: sqlite3.Connection, session: SessionKey, title: str | None) -> No
     )
 
 
-def _empty(db: sqlite3.Connection, session: SessionKey, but: RunId) -> None:
-    """Delete what was said and done in a session, the command that asks for it aside."""
-    runs = "SELECT run FROM messages WHERE session = ? AND run <> ?"
-    db.execute(f"DELETE FROM tool_calls WHERE run IN ({runs})", (session, but))
-    db.execute(f"DELETE FROM bursts WHERE kept IN ({runs})", (session, but))
-    db.execute(f"DELETE FROM outbox WHERE state = 'failed' AND run IN ({runs})", (session, but))
+def _empty(db: sqlite3.Connection, session: SessionKey, but: RunId) -> list[RunId]:
+    """Delete what was said, done and learned in a session, the command that asks for it aside."""
+    chosen = "SELECT run FROM messages WHERE session = ? AND run <> ?"
+    runs = [run for (run,) in db.execute(f"SELECT DISTINCT run FROM ({chosen})", (session, but))]
+    db.execute(f"DELETE FROM tool_calls WHERE run IN ({chosen})", (session, but))
+    db.execute(f"DELETE FROM bursts WHERE kept IN ({chosen})", (session, but))
+    db.execute(f"DELETE FROM outbox WHERE state = 'failed' AND run IN ({chosen})", (session, but))
     db.execute("DELETE FROM messages WHERE session = ? AND run <> ?", (session, but))
     drop_summary(db, session)
+    drop_learned(db, session)
     db.execute("DELETE FROM overheard WHERE session = ?", (session,))
+    return runs

@@ -83,6 +83,11 @@ class Store:
         made: SecretStore = import_module("memory.secrets").SecretStore(self._database, self._home, key=key)
         return made
 
+    @property
+    def database(self) -> Database:
+        """The file itself, for what is kept there by others."""
+        return self._database
+
     def state(self, channel: str, account: str) -> State:
         """What the adapter of one account keeps over a restart."""
         return State(self._database, f"{channel}:{account}")

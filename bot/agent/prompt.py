@@ -5,7 +5,8 @@ system   skeleton and instructions, runtime facts, workspace files,      the sam
          the AGENTS.md of the folder that is worked in
 history  a summary of what came first, the lines after it                grows at its end, until it is
                                                                          summarised again
-system   the current time, the identity called to mind                   new in every turn
+user     what is remembered that has to do with the message               new in every turn
+system   the current time, the identity called to mind
 user     the message
 """
 
@@ -179,10 +180,20 @@ class PromptBuilder:
         return Instructions(system=system, system_tokens=tokens, taken=taken)
 
     def fill(
-        self, instructions: Instructions, message: InboundMessage, begun: Begun, profile: ModelProfile
+        self,
+        instructions: Instructions,
+        message: InboundMessage,
+        begun: Begun,
+        profile: ModelProfile,
+        *,
+        remembered: str = "",
     ) -> Prompt:
-        """Put the talk between the instructions and the message: as much of its end as fits."""
-        room = profile.window - profile.max_output - instructions.taken
+        """Put the talk between the instructions and the message: as much of its end as fits.
+
+        Args:
+            remembered: Stands behind the talk: it differs from turn to turn.
+        """
+        room = profile.window - profile.max_output - instructions.taken - estimate_tokens(remembered)
         most = COMPACT_HISTORY if profile.compact else self._max_tokens
         overheard = _fitting(
             begun.overheard, min(room, most) // 2
@@ -204,7 +215,8 @@ class PromptBuilder:
         newest = _newest(message, is_labelled, overheard, is_long=is_long)
         first = PromptMessage(role="system", content=instructions.system)
         framed = () if begun.summary is None else (frame(begun.summary.text),)
-        rest: tuple[PromptMessage, ...] = (*framed, *history, *newest)
+        known = (PromptMessage(role="user", content=remembered),) if remembered else ()
+        rest: tuple[PromptMessage, ...] = (*framed, *history, *known, *newest)
         if profile.compact:
             told = newest[0] if message.may_be_silent else None  # it has to know that it may be silent
             rest = tuple(part for part in rest if part.role != "system" or part is told)

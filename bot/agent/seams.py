@@ -154,6 +154,13 @@ class Learner(Protocol):
     def learn(self, message: InboundMessage, answer: str) -> None: ...
 
 
+class Notes(Protocol):
+    """Finds what is remembered that has to do with a message; never raises, and takes seconds at most."""
+
+    async def relevant(self, message: InboundMessage) -> str:
+        """The text, framed as data; empty where there is nothing."""
+
+
 class NoToolSource:
     """Gives nobody any tool."""
 
@@ -186,6 +193,7 @@ class Seams:
     redactor: Redactor | None = None
     input_guard: InputGuard | None = None
     learner: Learner | None = None
+    notes: Notes | None = None
     media: MediaSource | None = None
     tools: ToolSource = field(default_factory=NoToolSource)
     moments: Moments = field(default_factory=Moments)

@@ -229,11 +229,17 @@ class Turn:
         )
         model = self._router.model(run.session)
         begun = await self._shortening.prepare(run, begun, backend, model, taken=instructions.taken)
-        prompt = self._prompts.fill(instructions, message, begun, backend.profile)
+        remembered = await self._remembered(message, backend)
+        prompt = self._prompts.fill(instructions, message, begun, backend.profile, remembered=remembered)
         if override is not None:
             system = replace(prompt.messages[0], content=override)
             prompt = replace(prompt, messages=(system, *prompt.messages[1:]))
         return await show(await self._moments.prompt(message, prompt), message, backend.profile)
+
+    async def _remembered(self, message: InboundMessage, backend: AgentBackend) -> str:
+        """What is remembered that matters now; a small model has no room for it."""
+        notes = self._seams.notes
+        return "" if notes is None or backend.profile.compact else await notes.relevant(message)
 
     async def _converse(
         self, run: Run, backend: AgentBackend, prompt: Prompt, tools: Tools, tab: Tab

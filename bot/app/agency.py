@@ -21,6 +21,7 @@ from bot.agent.shortening import HistoryShortening
 from bot.agent.spending import Spending
 from bot.agent.subagents import Subagents
 from bot.app.parts import workshop_settings
+from bot.app.remembering import Remembering
 from bot.backends.base import Tools
 from bot.backends.one import OneBackend
 from bot.backends.router import Router
@@ -41,7 +42,6 @@ from bot.settings import Settings
 from bot.tools.approval import Suspicion
 from bot.tools.base import UNWATCHED, Gate, Speaker, Tool, Watch
 from bot.tools.lazy_network import LazyNetwork
-from bot.tools.recall import RecallTools
 from bot.tools.schedule import ScheduleTools
 from bot.workshop import Gates, Workshop
 from memory.store import Store
@@ -65,6 +65,7 @@ class Around:
     redact: Callable[[str], str]
     is_operator: Callable[[InboundMessage], bool]
     directories: Directories
+    remembering: Remembering
     checks: Sequence[Gate] = ()
     suspicions: Sequence[Suspicion] = ()
     watch: Watch = UNWATCHED
@@ -154,11 +155,11 @@ class Agency:
 
     async def furnish(self, speaker: Speaker, tools: Sequence[Tool], plugins: Iterable[Plugin]) -> None:
         """Put the tools into the workshop, once there is somebody who can speak."""
-        store, workshop = self._around.store, self.workshop
+        workshop = self.workshop
         web, own = await self._networks()
-        workshop.furnish(speaker, store.chats)
+        workshop.furnish(speaker, self._around.store.chats)
         workshop.furnish_network(web, own)
-        workshop.registry.add(RecallTools(store.recall).tools())
+        workshop.registry.add(self._around.remembering.tools())
         workshop.registry.add(ScheduleTools(self.planner).tools())
         workshop.registry.add(self._subagents.tools())
         workshop.registry.add(tools)

@@ -35,6 +35,7 @@ from bot.app.parts import (
     rules_of,
     web_settings,
 )
+from bot.app.remembering import Remembering
 from bot.app.secrets import fill_secrets
 from bot.app.taint import taint_guards
 from bot.backends.base import AgentBackend
@@ -225,6 +226,9 @@ class App:
             on_blocked=self._tell_of_blocked,
         )
         self._stack.push_async_callback(self._guards.guardian.aclose)
+        self._remembering = await enter(
+            Remembering(settings, self.store, router, speaker=lambda: self.loop.speaker)
+        )
         directories = Directories()
         taint = taint_guards(settings, self.store.taints, self.audit)
         self._bot.prompts = self._prompts = prompt_builder(settings, self.bus, directories, taint.texts)
@@ -238,12 +242,14 @@ class App:
             redact=redact,
             is_operator=self.doors.is_operator,
             directories=directories,
+            remembering=self._remembering,
             checks=(*taint.checks, self._guards.commands, self._guards.sends),
             suspicions=(self._guards.commands, *taint.suspicions),
             watch=taint.watch,
             links=taint.links,
         )
         self._agency = await enter(Agency(settings, around))
+        self._remembering.spending = self._agency.spending
         self.commands = await self._commands(router)
 
     def _tell_of_blocked(self, blocked: Blocked) -> None:
@@ -265,6 +271,7 @@ class App:
         for work in (router.warm_up(self._prompts.preamble), self._guards.guardian.warm()):
             self._stack.push_async_callback(_cancel, asyncio.create_task(work, name="warm up"))
         self._agency.look_around()
+        await self._stack.enter_async_context(self._remembering.retention)
 
     def _audit_failed(self, cause: str) -> None:
         if not self._readiness.reason:  # at the start and at the end there is nobody to tell it to
@@ -323,6 +330,7 @@ class App:
         ).commands()
         every = [
             *builtin_commands(ports),
+            *self._remembering.commands(bot),
             *self.doors.slash_commands(),
             *releasing,
             *self._agency.commands(),
@@ -422,6 +430,8 @@ class App:
                 overheard=seams.overheard or self._guards.messages,
                 answers=seams.answers or self._guards.answers,
                 media=seams.media or media_of(self._settings, self.platforms),
+                learner=seams.learner or self._remembering.learner,
+                notes=seams.notes or self._remembering.notes,
                 redactor=self._redactor,
                 input_guard=seams.input_guard or input_guard_of(self._settings),
             )

@@ -73,6 +73,9 @@ class Sessions(Protocol):
     async def delete(self, chat: SessionKey, session: SessionKey, *, but: RunId) -> None:
         """Delete a session of a chat; if it was the current one, a new one begins."""
 
+    async def erase(self, chat: SessionKey, *, but: RunId) -> None:
+        """Delete all sessions of a chat, those of which nothing is listed, too; a new one begins."""
+
 
 class SessionCommands:
     """The handlers, over the store's sessions."""

@@ -31,6 +31,7 @@ from bot.settings.compaction import CompactionSettings
 from bot.settings.guardian import GuardianSettings
 from bot.settings.injection import InjectionSettings
 from bot.settings.mcp import McpName, McpServerSettings
+from bot.settings.memory import MemorySettings
 from bot.settings.models import LocalSettings, OpenAISettings, TranscriptionSettings
 from bot.settings.network import ApiSettings, NetworkSettings, SearchSettings
 from bot.settings.plugins import PluginsSettings
@@ -140,6 +141,7 @@ class Settings(BaseSettings):
     apis: dict[AccountName, ApiSettings] = Field(default={}, description="APIs that the agent may use.")
     mcp: dict[McpName, McpServerSettings] = Field(default={}, description="MCP servers, by name.")
     compaction: CompactionSettings = CompactionSettings()
+    memory: MemorySettings = MemorySettings()
     heartbeat: HeartbeatSettings = HeartbeatSettings()
     plugins: PluginsSettings = PluginsSettings()
     web: WebSettings = WebSettings()
@@ -168,6 +170,7 @@ class Settings(BaseSettings):
             *self._unreachable(),
             *self._ambiguous(),
             *self._unheard(),
+            *self._unremembered(),
             *self._unjudged(),
             *unpriced_budgets(self.prices, self.budgets),
         ]:
@@ -210,6 +213,12 @@ class Settings(BaseSettings):
         servers = (guardian.base_url, guardian.api_key, self.openai.base_url, self.openai.api_key)
         if guardian.model and not any(servers):
             yield "BOT_GUARDIAN__MODEL needs BOT_GUARDIAN__BASE_URL or a key"
+
+    def _unremembered(self) -> Iterator[str]:
+        """A server for the meaning of memories, half named."""
+        url, model = self.memory.embeddings_url, self.memory.embeddings_model
+        if (url is None) != (model is None):
+            yield "BOT_MEMORY__EMBEDDINGS_URL and BOT_MEMORY__EMBEDDINGS_MODEL need each other"
 
     @property
     def effective_provider(self) -> Literal["openai", "local"]:

@@ -9,7 +9,7 @@ from bot.tools.base import Risk, Tool
 MINIMAL = ("ask_question", "summary", "read_result")
 CHAT = (
     *MINIMAL,
-    *("web_fetch", "web_search", "memory_search", "notes_*", "manage_schedule", "alarm_clock"),
+    *("web_fetch", "web_search", "memory_*", "notes_*", "manage_schedule", "alarm_clock"),
     *("read", "list", "search", "send_file", "group:other"),  # other: tools of one's own
 )
 CODING = (*CHAT, "write", "edit", "exec", "process", "script", "delegate_*")

@@ -5,10 +5,11 @@ from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime
 
 import pytest
+from msgspec.structs import replace
 
 from bot.messages import MessageId, RunId, SessionKey, StoredMessage, new_id
 from bot.tools.base import ToolContext, ToolFault
-from bot.tools.recall import HEADER, MAX_FOUND, RecallTools
+from bot.tools.recall import HEADER, MAX_FOUND, RecallTools, Said
 from tests.factories import inbound
 
 AT = datetime(2026, 1, 2, 3, 4, tzinfo=UTC)
@@ -36,27 +37,37 @@ class Shelf:
         )
 
     async def search(
-        self, session: SessionKey, words: tuple[str, ...], limit: int
-    ) -> Sequence[StoredMessage]:
-        self.asked.append(words)
+        self,
+        chat: SessionKey,
+        session: SessionKey,
+        words: Sequence[str],
+        limit: int,
+        *,
+        is_seen: bool = True,
+    ) -> Sequence[Said]:
+        self.asked.append(tuple(words))
         score = " + ".join("(instr(lower(text), ?) > 0)" for _ in words)
         rows = self.db.execute(
-            f"SELECT rowid, run, speaker, text, in_context, {score} AS score FROM lines"
-            " WHERE session = ? AND score > 0 ORDER BY score DESC, rowid DESC LIMIT ?",
-            (*words, session, limit),
+            f"SELECT rowid, session, run, speaker, text, in_context, {score} AS score FROM lines"
+            " WHERE session IN (?, ?) AND score > 0 ORDER BY score DESC, rowid DESC LIMIT ?",
+            (*words, chat, session, limit),
         )
         return [
-            StoredMessage(
-                number=number,
-                id=MessageId(new_id()),
-                run=RunId(run),
-                role="user",
-                speaker=speaker,
-                text=text,
-                at=AT,
-                in_context=bool(seen),
+            Said(
+                session=place,
+                title="Rome",
+                line=StoredMessage(
+                    number=number,
+                    id=MessageId(new_id()),
+                    run=RunId(run),
+                    role="user",
+                    speaker=speaker,
+                    text=text,
+                    at=AT,
+                    in_context=bool(seen),
+                ),
             )
-            for number, run, speaker, text, seen, _ in rows
+            for number, place, run, speaker, text, seen, _ in rows
         ]
 
 
@@ -99,6 +110,15 @@ async def test_other_sessions_stay_unread(recall: RecallTools, shelf: Shelf, con
     shelf.add("a secret boat", session="web:default:other")
 
     assert await recall.search("boat", context) == "Nothing was found; try other words."
+
+
+async def test_a_line_of_another_session_of_the_chat_says_which(
+    recall: RecallTools, shelf: Shelf, context: ToolContext
+) -> None:
+    shelf.add("The boat is red.")
+    there = ToolContext(message=replace(context.message, session=SessionKey("web:default:main:ab12cd34")))
+
+    assert (await recall.search("boat", there)).endswith("Ann (Rome): The boat is red.")
 
 
 async def test_the_question_itself_and_what_is_for_people_alone_are_not_found(

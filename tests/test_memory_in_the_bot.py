@@ -1,0 +1,95 @@
+"""Long-term memory in a whole bot: learned after a turn, told in a later one, forgotten for good."""
+
+import asyncio
+import json
+from pathlib import Path
+
+from bot.messages import Sender
+from memory.long_term.notes import BEGIN
+from tests.simulators.model import call, say
+from tests.test_agent import Talk, talking
+
+LEARNING = {"auto_learn": True, "embeddings": "off"}
+PEANUTS = "Ann is allergic to peanuts"
+FACTS = say(json.dumps({"facts": [{"text": PEANUTS}], "title": "Allergies"}))
+NOTHING = say('{"facts": []}')
+BEN = Sender(id="ben", name="Ben")
+
+
+async def remembered(talk: Talk, text: str) -> str:
+    """The list of memories, as soon as it has a text."""
+    async with asyncio.timeout(10):
+        while text not in (told := (await talk.answer("/memory")).text):
+            continue
+    return told
+
+
+def prompt_of(talk: Talk, request: int = -1) -> str:
+    """What a request to the model says."""
+    return "\n".join(str(part["content"]) for part in talk.model.requests[request].body["messages"])
+
+
+async def test_what_was_said_once_is_known_in_another_session(home: Path) -> None:
+    async with talking(home, say("Noted."), FACTS, say("No nuts."), NOTHING, memory=LEARNING) as talk:
+        await talk.answer("I can't eat peanuts, I'm allergic")
+        told = await remembered(talk, PEANUTS)
+        await talk.answer("/new")
+        await talk.answer("Is there anything with peanuts that Ann likes?")
+        prompt = prompt_of(talk, 2)
+
+    assert "learned from what you said" in told
+    assert BEGIN in prompt
+    assert f"- {PEANUTS} (" in prompt
+    assert "I can't eat peanuts" not in prompt
+
+
+async def test_the_session_is_called_what_it_is_about(home: Path) -> None:
+    async with talking(home, say("Noted."), FACTS, memory=LEARNING) as talk:
+        await talk.answer("I can't eat peanuts, I'm allergic")
+        await remembered(talk, PEANUTS)
+        async with asyncio.timeout(10):
+            while "Allergies" not in (await talk.answer("/sessions")).text:
+                continue
+
+
+async def test_others_are_told_nothing_of_it(home: Path) -> None:
+    async with talking(home, say("Hm."), memory=LEARNING | {"auto_learn": False}) as talk:
+        await talk.answer(f"/memory add {PEANUTS}")
+        await talk.answer("Is Ann allergic to peanuts?", BEN)
+
+    assert BEGIN not in prompt_of(talk)
+
+
+async def test_what_is_forgotten_is_told_no_more(home: Path) -> None:
+    settings = {"auto_learn": False, "embeddings": "off"}
+    async with talking(home, say("Hm."), say("Hm."), memory=settings) as talk:
+        await talk.answer(f"/memory add {PEANUTS}")
+        await talk.answer("peanuts for Ann?")
+        before = prompt_of(talk)
+        await talk.answer("/forget me yes")
+        await talk.answer("peanuts for Ann?")
+
+    assert PEANUTS in before
+    assert "allergic" not in prompt_of(talk)
+
+
+async def test_the_model_remembers_when_it_is_asked_to(home: Path) -> None:
+    order = call("memory_remember", json.dumps({"fact": PEANUTS}))
+    settings = {"auto_learn": False, "embeddings": "off"}
+    async with talking(home, order, say("I will."), memory=settings) as talk:
+        await talk.answer("Remember that I'm allergic to peanuts")
+        told = (await talk.answer("/memory")).text
+
+    assert "Remembered as #1." in talk.results()[0]
+    assert PEANUTS in told
+
+
+async def test_a_bot_without_memory_offers_none(home: Path) -> None:
+    async with talking(home, say("Hm."), memory={"backend": "off"}) as talk:
+        await talk.answer("hello")
+        told = (await talk.answer("/memory")).text
+        offered = talk.offered()
+
+    assert "BOT_MEMORY__BACKEND" in told
+    assert "memory_search" in offered
+    assert "memory_remember" not in offered
