@@ -94,6 +94,7 @@ def _index_some(db: sqlite3.Connection, most: int) -> None:
         " LEFT JOIN chat_sessions c ON c.session = w.session",
         (most,),
     ).fetchall()
+    tags = {chat: tag_of(chat) for chat in {row[4] for row in rows}}
     for id_, session, number, text, chat in rows:
         if text is None:
             continue
@@ -101,10 +102,8 @@ def _index_some(db: sqlite3.Connection, most: int) -> None:
             "INSERT OR IGNORE INTO lines (id, session, number) VALUES (?, ?, ?)", (id_, session, number)
         )
         if added.rowcount == 1:  # a line that was amended while it waited is there already
-            db.execute(
-                "INSERT INTO line_words (rowid, words) VALUES (?, ?)",
-                (id_, f"{tag_of(chat)} {to_index(text)}"),
-            )
+            words = f"{tags[chat]} {to_index(text)}"
+            db.execute("INSERT INTO line_words (rowid, words) VALUES (?, ?)", (id_, words))
     db.executemany("DELETE FROM lines_waiting WHERE id = ?", [(row[0],) for row in rows])
 
 

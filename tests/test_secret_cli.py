@@ -164,8 +164,8 @@ async def test_all_that_a_bot_leaves_in_its_home_is_for_its_owner_alone(shell: S
     await guarded.run("secret", "set", "openai", given=KEY)
     child = await guarded.start()
     try:
-        await guess(child.url)
         talked = await guarded.run("chat", given="hi\n")
+        await guess(child.url)
         running = modes_in(home)
         saved = await guarded.run("backup", str(home / "backup.tar.gz"))
     finally:

@@ -18,7 +18,7 @@ from memory.long_term.embedding import LocalEmbedder, Thread
 from memory.long_term.own import OwnMemories
 from memory.long_term.rows import Vector
 from memory.long_term.shelf import Shelf
-from memory.long_term.words import digest, tag_of, to_index
+from memory.long_term.words import tag_of, to_index
 from memory.recall import Recall
 
 MANY: dict[Effort, int] = {"full": 10_000, "quick": 10_000, "tiny": 50}
@@ -27,6 +27,7 @@ SAMPLES: dict[Effort, int] = {"full": 200, "quick": 100, "tiny": 5}
 FEW = 10
 LENGTH = 512  # of the local model's vectors
 SESSIONS = 1_000
+POOL = 20_000  # texts of the others
 SEED = 7
 ORIGIN = Origin(how="learned", by="bench:1")
 RICH, POOR = Scope(kind="person", key="bench:rich"), Scope(kind="person", key="bench:poor")
@@ -128,17 +129,16 @@ def _fill_memories(db: sqlite3.Connection, texts: Iterator[str], given: Given, e
             fact = Fact(text=f"{next(texts)} {number}")
             rows.put(db, scope, fact, ORIGIN, given.vector(), most=1 << 40)
     origin, now = encoder.encode(ORIGIN), time.time()
+    pool = [" ".join(next(texts).split()[:5]) for _ in range(POOL)]
     for number in range(ALL[effort] - MANY[effort] - FEW):
-        other, text = f"person:bench:{number // FEW}", f"{next(texts)} {number}"
+        other, text = f"person:bench:{number // FEW}", pool[number % POOL]
         added = db.execute(
             "INSERT INTO memories (scope, number, text, digest, how, origin, created_at, updated_at)"
             " VALUES (?, ?, ?, ?, 'learned', ?, ?, ?)",
-            (other, number % FEW, text, digest(text), origin, now, now),
+            (other, number % FEW, text, str(number), origin, now, now),
         )
-        db.execute(
-            "INSERT INTO memory_words (rowid, words) VALUES (?, ?)",
-            (added.lastrowid, to_index(text, tag_of(other))),
-        )
+        words = to_index(text, tag_of(other))
+        db.execute("INSERT INTO memory_words (rowid, words) VALUES (?, ?)", (added.lastrowid, words))
 
 
 def _fill_history(db: sqlite3.Connection, texts: Iterator[str], count: int) -> None:

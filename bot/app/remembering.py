@@ -89,7 +89,7 @@ class Remembering:
             threshold=settings.threshold,
             max_tokens=settings.max_tokens,
         )
-        if self._learns():
+        if settings.auto_learn:
             learner = AutoLearn(
                 memories,
                 self.whose,
@@ -123,13 +123,6 @@ class Remembering:
             self._exports,
             redact=self._redact,
         ).commands()
-
-    def _learns(self) -> bool:
-        """As the settings say; else with a model of a server, for an answer of the local one takes long."""
-        wanted = self._settings.memory.auto_learn
-        if wanted is not None:
-            return wanted
-        return self._settings.effective_provider != "local" and isinstance(self._router, Router)
 
     async def _ask(self, message: InboundMessage, messages: Sequence[PromptMessage], max_tokens: int) -> str:
         """See `memory.long_term.learning.Ask`."""

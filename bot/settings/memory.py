@@ -14,9 +14,8 @@ class MemorySettings(Section):
         default="own",
         description="own: on the bot's store; mem0: searched by mem0, of the extra `memory`; off.",
     )
-    auto_learn: bool | None = Field(
-        default=None,
-        description="Learn from what people say; default: yes, but not with the local model.",
+    auto_learn: bool = Field(
+        default=False, description="Learn from what people say; costs one more model call for each turn."
     )
     learn_model: str | None = Field(
         default=None, min_length=1, description="Model that finds the facts; default: the session's own."

@@ -28,6 +28,8 @@ FEWEST_HIDDEN = 8  # invisible letters; a flag is written with five
 LONG = (
     20_000  # characters; the model's word alone is no HIGH in what is longer, as it is asked so often there
 )
+SHORT = 40  # bytes: in a few words like "who are you?" the model sees too little to tell
+BREVITY = 0.2  # that each byte below takes from the model's odds
 MOST_SPANS = 32
 OUTDONE = Judged(NOTHING - 1, 0, 0)  # a reading that the model does not look at
 
@@ -112,6 +114,8 @@ class Scanner:
         odds = self._model.odds(worst.judged.margin, script)
         if len(plain.codes) > LONG:
             odds = min(odds, 1.0)
+        elif len(plain.codes) < SHORT:
+            odds -= BREVITY * max(0, SHORT - len(plain.text.encode(errors="replace")))
         if second is not None:
             odds = max(odds, second)
         weights = {
@@ -127,6 +131,8 @@ class Scanner:
             total += DISGUISE.weight
         score = 1 / (1 + exp(-total))
         level = self._level(score)
+        if not weights and second is None:  # on the small model's word alone, nobody is turned away
+            level = min(level, Level.MEDIUM)
         if level is Level.NONE:
             return Verdict(level, score)
         reasons = sorted(weights, key=lambda name: (-weights[name], name))

@@ -36,7 +36,7 @@ GLUE = (
 DULL = re.compile(rf"(?:(?<!{INSIDE}){LETTERS}{{0,9}}+)?+{OUTSIDE}++(?:{LETTERS}{{0,9}}+{OUTSIDE}++)*+")
 # A longer word that begins a unit belongs to nothing that is found, e-mail addresses aside: keys begin
 # otherwise, and an Italian code has six letters there. What stands behind it is looked at by itself.
-WORD = re.compile(r"(?!discord|rubygems|xkeysib|dapi|pat|[MNO]|[A-Fa-f]+(?![a-z]))[A-Za-z][a-z]{6,}+")
+WORD = re.compile(r"(?!discord|rubygems|glagent|xkeysib|dapi|pat|[MNO]|[A-Fa-f]+(?![a-z]))[A-Za-z][a-z]{6,}+")
 REST_OF_WORD = re.compile(r"[a-z]*+")
 UNIT = re.compile(rf"{INSIDE}*+(?:{GLUE}{INSIDE}*+)*+{OUTSIDE}")
 # Where a unit may go on behind a blank or comma, by what is there already; elsewhere no more is awaited.

@@ -112,3 +112,28 @@ def test_quotations_never_make_a_verdict_worse(scanner: Scanner, attack: str, be
     text = f'{before} "{attack}"'
 
     assert scanner.scan(text).level <= scanner.scan(text, are_quotes_lenient=False).level
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "are you there?",
+        "who are you?",
+        "How are you?",
+        "are you a bot?",
+        "please answer",
+        "what is your name",
+        "do you remember me?",
+        "Who made you?",
+        "ok",
+    ],
+)
+def test_a_few_words_of_small_talk_are_nothing(scanner: Scanner, text: str) -> None:
+    assert scanner.scan(text).level is Level.NONE
+
+
+def test_on_the_model_s_word_alone_nothing_is_turned_away(scanner: Scanner) -> None:
+    verdict = scanner.scan("From now on please answer me in German.")
+
+    assert verdict.reasons == ("model",)
+    assert verdict.level is Level.MEDIUM

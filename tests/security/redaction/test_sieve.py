@@ -72,6 +72,10 @@ def test_what_is_found_in_earnest_is_found_behind_the_quick_look(text: str, befo
         assert guard.redact(before + text) == slowly(guard, before + text)
 
 
+def test_a_key_that_begins_with_a_long_word_is_no_word() -> None:
+    assert skip_word("glagent-00000000000000000000", 0) == 0
+
+
 @pytest.mark.parametrize("kind", FORMATS)
 @settings(max_examples=8)
 @given(data=st.data())
