@@ -268,8 +268,8 @@ class App:
         """What can be done once people are served already, and must not hold them up."""
         for file in await self.audit.cut_files():
             log.critical("audit file was cut", extra={"file": file})
-        for work in (router.warm_up(self._prompts.preamble), self._guards.guardian.warm()):
-            self._stack.push_async_callback(_cancel, asyncio.create_task(work, name="warm up"))
+        warming = asyncio.create_task(router.warm_up(self._prompts.preamble), name="warm up")
+        self._stack.push_async_callback(_cancel, warming)
         self._agency.look_around()
         await self._stack.enter_async_context(self._remembering.retention)
 

@@ -17,7 +17,7 @@ class Guards:
     """The Guardian, and what asks it.
 
     Attributes:
-        guardian: To be warmed up, and closed at the end.
+        guardian: To be closed at the end.
     """
 
     guardian: Guardian

@@ -199,8 +199,6 @@ async def test_the_scanner_is_loaded_once_and_only_when_it_is_needed(scanner: Na
 
 async def test_a_guardian_that_is_off_finds_nothing(scanner: NamedLevels) -> None:
     guardian = Guardian(GuardianSettings(enabled=False), scanner.load)
-    await guardian.warm()
-
     assert (await guardian.check("CRITICAL", kind="message")).level is Level.NONE
     assert (await guardian.check("rm -rf /", kind="command")).level is Level.NONE
     assert scanner.loaded == 0
