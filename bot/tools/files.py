@@ -153,7 +153,6 @@ class FileTools:
         """Search the lines of text files in the workspace.
 
         Args:
-            path: A folder or a file.
             glob: Which files, like "*.md" or "src/**/*.py".
         """
         finder = Finder(pattern, is_regex=is_regex, seconds=self._search_seconds)

@@ -47,7 +47,7 @@ class MemoryTools:
         """Remember a fact about this person or group for later talks.
 
         Args:
-            replaces: Number of the memory it corrects.
+            replaces: Memory it corrects.
         """
         scope = await self._scope(context.message)
         text = tidy(self._redact(fact))

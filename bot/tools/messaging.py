@@ -68,7 +68,6 @@ class MessagingTools:
         """Send a file of the workspace along with your answer.
 
         Args:
-            path: Of the file.
             name: What the person sees; empty for the file's own.
         """
         entry = await asyncio.to_thread(self._jail.stat, path)

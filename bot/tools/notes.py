@@ -84,7 +84,7 @@ class NotesTools:
         """Write a Markdown note into your wiki, replacing the one of that title; [[Title]] links to another.
 
         Args:
-            tags: Left out, they stay as they are.
+            tags: If left out, they stay.
         """
         title = _checked_title(title)
         tags = _checked_tags(tags)

@@ -9,10 +9,18 @@ from bot.tools.base import Risk, Tool
 MINIMAL = ("ask_question", "summary", "read_result")
 CHAT = (
     *MINIMAL,
-    *("web_fetch", "web_search", "memory_*", "notes_*", "manage_schedule", "alarm_clock"),
+    *(
+        "web_fetch",
+        "web_search",
+        "memory_search",
+        "memory_remember",
+        "notes_*",
+        "manage_schedule",
+        "alarm_clock",
+    ),
     *("read", "list", "search", "send_file", "group:other"),  # other: tools of one's own
 )
-CODING = (*CHAT, "write", "edit", "exec", "process", "script", "delegate_*")
+CODING = (*CHAT, "memory_forget", "write", "edit", "exec", "process", "script", "delegate_*")
 PROFILES: dict[ProfileName, tuple[str, ...]] = {
     "minimal": MINIMAL,
     "chat": CHAT,

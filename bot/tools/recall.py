@@ -76,11 +76,7 @@ class RecallTools:
         )
 
     async def search(self, query: str, context: ToolContext, limit: int = 5) -> str:
-        """Search what was said in this chat, and what is remembered.
-
-        Args:
-            query: Words to look for.
-        """
+        """Search what was said in this chat, and what is remembered."""
         words = words_in(query)
         if not words:
             raise ToolFault("query has no words: name some that were said")

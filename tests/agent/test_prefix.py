@@ -16,7 +16,7 @@ from tests.test_agent import ANN, Talk, talking
 
 SHARE = 0.9  # of the bytes of a request
 NOTES = "You keep the notes"  # how the prompt of a summary begins
-MOST = 2_120  # tokens
+MOST = 2_000  # tokens
 STRANGER = Sender(id="eve", name="Eve", role=Role.MEMBER)
 
 
