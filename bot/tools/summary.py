@@ -5,11 +5,7 @@ from bot.tools.declare import declare
 
 
 async def summary(text: str) -> ToolOutput:
-    """End your work with this text as the whole answer.
-
-    Args:
-        text: The answer, in Markdown.
-    """
+    """End your work with this text as the whole answer."""
     return ToolOutput(text=text, is_final=True)
 
 
