@@ -44,7 +44,7 @@ class MemoryTools:
         )
 
     async def remember(self, fact: str, context: ToolContext, replaces: int = 0) -> str:
-        """Remember a fact about this person or group for later talks.
+        """Remember a fact for later talks.
 
         Args:
             replaces: Memory it corrects.

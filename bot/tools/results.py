@@ -79,7 +79,7 @@ class Results:
         Args:
             id: As the shortened result names it, like "r3".
             offset: The first character to read.
-            limit: Characters to read, at most 16000.
+            limit: At most 16000.
         """
         text = await asyncio.to_thread(self._artifacts.read, context.session, id)
         size = len(text)

@@ -105,7 +105,7 @@ class WebTools:
         Args:
             url: Begins with http:// or https://.
             as_text: false gives the HTML source.
-            offset: Character to go on from in a long text.
+            offset: Character to go on from.
         """
         page = await self._fetcher.get(url, max_bytes=MAX_BYTES, seconds=FETCH_SECONDS)
         if page.status >= HTTPStatus.BAD_REQUEST:
