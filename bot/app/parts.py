@@ -96,7 +96,7 @@ def quiet_redactor(settings: Settings, place: PlaceSettings) -> Redactor | NameR
 
 def input_guard_of(settings: Settings) -> InputGuard:
     """What hides from models what the settings do not want them to read."""
-    return partial(ModelInput, redactor_of(settings, settings.redaction.model_input).redact)
+    return partial(ModelInput, redactor_of(settings, settings.redaction.model_input))
 
 
 def audit_log(settings: Settings, store: Store, *, on_failure: Callable[[str], None]) -> AuditLog:

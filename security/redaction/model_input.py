@@ -1,11 +1,12 @@
 """Redacts what models get to read; by default only of the bot's own secrets, which costs next to nothing."""
 
-from collections.abc import Callable
+from collections.abc import Iterator
 
 from msgspec.structs import replace
 
 from bot.backends.base import Oversight
 from bot.models.base import ModelRequest, PromptMessage, ToolCall
+from security.redaction.redactor import Redactor
 
 
 class ModelInput:
@@ -15,15 +16,17 @@ class ModelInput:
         then: Looks at the request as it is made.
     """
 
-    def __init__(self, redact: Callable[[str], str], then: Oversight) -> None:
-        self._redact = redact
+    def __init__(self, redactor: Redactor, then: Oversight) -> None:
+        self._redactor = redactor
+        self._redact = redactor.redact
         self._then = then
 
     async def look(self, request: ModelRequest, step: int) -> ModelRequest:
         """See the protocol; a request with nothing to hide stays the same object."""
-        messages = tuple(self._hidden(message) for message in request.messages)
-        if any(new is not old for new, old in zip(messages, request.messages, strict=True)):
-            request = replace(request, messages=messages)
+        if not self._redactor.is_clean("\n".join(_texts(request))):  # one look at all, as a rule
+            messages = tuple(self._hidden(message) for message in request.messages)
+            if any(new is not old for new, old in zip(messages, request.messages, strict=True)):
+                request = replace(request, messages=messages)
         return await self._then.look(request, step)
 
     def _hidden(self, message: PromptMessage) -> PromptMessage:
@@ -36,3 +39,10 @@ class ModelInput:
     def _hidden_call(self, call: ToolCall) -> ToolCall:
         arguments = self._redact(call.function.arguments)
         return replace(call, function=replace(call.function, arguments=arguments))
+
+
+def _texts(request: ModelRequest) -> Iterator[str]:
+    for message in request.messages:
+        yield message.content
+        for call in message.tool_calls:
+            yield call.function.arguments

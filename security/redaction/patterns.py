@@ -14,6 +14,8 @@ CONTEXT = 96  # characters before a unit that are kept: names of values stand th
 GIVEN_UP = (
     112  # characters of a long unit that are let go at a time; the rest is looked at again with what follows
 )
+MANY = 48  # characters that are worth a quick look at all of them
+LAST_BEGINNING = re.compile(r".*[ \n](?=[a-z])", re.DOTALL)  # no unit goes on there: see `GLUE` in `units.py`
 TAIL = re.compile(r"[A-Za-z0-9_+/=.~%-]*+")
 
 
@@ -53,7 +55,7 @@ class PatternStage:
         return self._writer.take()
 
     def _advance(self, *, is_final: bool) -> None:
-        place = self._place
+        place = self._hurry(self._place)
         while place < len(self._text):
             after = self._step(place, is_final)
             if after is None:
@@ -61,6 +63,17 @@ class PatternStage:
             place = after
         start = max(0, place - CONTEXT)
         self._text, self._place = self._text[start:], place - start
+
+    def _hurry(self, place: int) -> int:
+        """Give out all at once up to the last unit that surely begins there, where nothing can be in it."""
+        if self._is_in_tail or len(self._text) - place < MANY:
+            return place
+        found = LAST_BEGINNING.match(self._text, place)
+        if found is None or self._asks():
+            return place
+        self._is_in_word = False
+        self._writer.show(self._text[place : found.end()])
+        return found.end()
 
     def _step(self, place: int, is_final: bool) -> int | None:
         """Give out what comes next; where that ends, or `None` where more text is needed."""
@@ -103,9 +116,13 @@ class PatternStage:
 
     def _find(self, start: int, end: int) -> list[Match]:
         """The matches in a unit or a piece of one: none where a quick look at all there is finds nothing."""
+        return self._detector.find(self._text, start, end) if self._asks() else []
+
+    def _asks(self) -> bool:
+        """Whether what there is has to be looked at in earnest."""
         if self._may_hold is None:
             self._may_hold = len(self._text) > QUICK or self._sieve.may_hold(self._text)
-        return self._detector.find(self._text, start, end) if self._may_hold else []
+        return self._may_hold
 
     def _take_piece(self, place: int) -> int:
         """Give out the beginning of a unit that is too long to be looked at in whole."""

@@ -58,7 +58,7 @@ class Redactor:
 
     def redact(self, text: str) -> str:
         """A whole text, with what has to be hidden hidden; about 0.2 ms for 1,000 characters."""
-        if self._is_clean(text):
+        if self.is_clean(text):
             return text
         return self._told(*self._redact(text))
 
@@ -83,7 +83,7 @@ class Redactor:
         shown = stream.feed(text) + stream.flush()
         return Redacted(text=shown, matches=stream.matches())
 
-    def _is_clean(self, text: str) -> bool:
+    def is_clean(self, text: str) -> bool:
         """Whether a quick look is enough; a text of which it is not may be clean all the same."""
         if self._literals.may_be_in(text):
             return False

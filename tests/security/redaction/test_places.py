@@ -45,7 +45,7 @@ def request(*contents: str) -> ModelRequest:
 
 
 async def test_no_model_reads_a_secret_of_the_bot() -> None:
-    seen = await ModelInput(MODELS.redact, NoOversight()).look(request(f"use {OWN}", f"pay by {CARD}"), 1)
+    seen = await ModelInput(MODELS, NoOversight()).look(request(f"use {OWN}", f"pay by {CARD}"), 1)
 
     assert seen.messages[0].content == "use [REDACTED-SECRET]"
     assert seen.messages[1].content == f"pay by {CARD}"
@@ -55,7 +55,7 @@ async def test_no_model_reads_a_secret_of_the_bot() -> None:
 async def test_a_prompt_without_secrets_is_not_touched() -> None:
     given = replace(request(f"{SECRETS['npm']} and more"), messages=request("hello").messages[:1])
 
-    assert await ModelInput(MODELS.redact, NoOversight()).look(given, 1) is given
+    assert await ModelInput(MODELS, NoOversight()).look(given, 1) is given
 
 
 async def test_what_is_remembered_has_no_cards_and_no_keys() -> None:
