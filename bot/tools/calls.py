@@ -317,10 +317,21 @@ class ToolCalls:
         """Read a call and pass the gates; only then is it written down as one that may take effect."""
         tool = self._find(call.function.name)
         arguments = parse_arguments(tool, call.function.arguments)
-        with pause():
-            for gate in self._gates:
-                arguments = await self._pass(gate, tool, arguments, context)
+        given = MappingProxyType(dict(arguments))  # what a gate changes it has to give back, to be looked at
+        for gate in self._gates:
+            if self._waves_through(gate, tool, given, context):
+                continue
+            with pause():
+                arguments = await self._pass(gate, tool, given, context)
+            given = MappingProxyType(dict(arguments))
         return _Permitted(tool, arguments)
+
+    def _waves_through(self, gate: Gate, tool: Tool, arguments: Arguments, context: ToolContext) -> bool:
+        try:
+            return gate.waves_through(tool, arguments, context)
+        except Exception as error:  # a gate that breaks denies
+            log.error("gate failed", exc_info=error, extra={"tool": tool.name, "gate": type(gate).__name__})
+            raise self._denied(gate, tool, context, UNCHECKED.format(fault="failed")) from None
 
     async def _obey(
         self, call: ToolCall, permitted: _Permitted, context: ToolContext, pause: Pause
@@ -335,25 +346,26 @@ class ToolCalls:
         Raises:
             ToolFault: It denies.
         """
-        given = MappingProxyType(dict(arguments))  # what it changes it has to give back, to be looked at
-        verdict = await self._judge(gate, tool, given, context)
+        verdict = await self._judge(gate, tool, arguments, context)
         if isinstance(verdict, Denied):
-            if self.watch.note_denied is not None:
-                self.watch.note_denied(tool, context, type(gate).__name__, verdict.reason)
-            raise ToolFault(f"Not allowed: {verdict.reason}")
-        if verdict is given:
+            raise self._denied(gate, tool, context, verdict.reason)
+        if verdict is arguments:
             return arguments
         try:
             return validate_arguments(tool, verdict)
         except ToolFault as fault:
             raise ToolFault(f"Not made: a check changed the arguments into wrong ones. {fault}") from None
 
+    def _denied(self, gate: Gate, tool: Tool, context: ToolContext, reason: str) -> ToolFault:
+        """What the model is told of a denial, which is noted."""
+        if self.watch.note_denied is not None:
+            self.watch.note_denied(tool, context, type(gate).__name__, reason)
+        return ToolFault(f"Not allowed: {reason}")
+
     async def _judge(
         self, gate: Gate, tool: Tool, arguments: Arguments, context: ToolContext
     ) -> Arguments | Denied:
         try:
-            if gate.waves_through(tool, arguments, context):
-                return arguments
             verdict = await self._jobs.run(
                 lambda: gate.judge(tool, arguments, context),
                 seconds=self._limits.gate,
