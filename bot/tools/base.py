@@ -1,5 +1,6 @@
 """What a tool is, what its handler gets and gives, and who may object to a call."""
 
+import inspect
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, Literal, Protocol, TypeAlias
@@ -149,6 +150,12 @@ class Tool:
     def name(self) -> str:
         """What the model calls it."""
         return self.schema.name
+
+    @property
+    def runs_in_thread(self) -> bool:
+        """Whether `declare` has put the function into a thread, which nothing can stop."""
+        is_wrapped = hasattr(self.handler, "__wrapped__")
+        return is_wrapped and not inspect.iscoroutinefunction(inspect.unwrap(self.handler))
 
 
 class Denied(Frozen, frozen=True, kw_only=True):

@@ -5,7 +5,6 @@ the way is a result as well, in words that tell the model what to do instead.
 """
 
 import asyncio
-import inspect
 import logging
 import time
 from collections.abc import Callable, Coroutine, Sequence
@@ -388,7 +387,7 @@ class ToolCalls:
         )
         match outcome:
             case Late(is_gone=is_gone):
-                told = STOPPED if is_gone and not _runs_in_thread(tool) else RUNS_ON
+                told = STOPPED if is_gone and not tool.runs_in_thread else RUNS_ON
                 raise ToolFault(told.format(seconds=tool.timeout))
             case str():
                 return ToolOutput(text=outcome or "(nothing)")
@@ -396,10 +395,3 @@ class ToolCalls:
                 return outcome
             case _:
                 raise TypeError(f"tool {tool.name!r} gave no str and no ToolOutput: {type(outcome).__name__}")
-
-
-def _runs_in_thread(tool: Tool) -> bool:
-    """Whether `declare` has put the function into a thread, which nothing can stop."""
-    return not inspect.iscoroutinefunction(inspect.unwrap(tool.handler)) and hasattr(
-        tool.handler, "__wrapped__"
-    )
