@@ -197,7 +197,9 @@ def _run_together(connection: sqlite3.Connection, group: list["_Task[object]"]) 
             task.take(result)
     except sqlite3.OperationalError:  # the disk is full, the file is gone
         raise
-    except Exception:  # noqa: BLE001 - one of them failed: each is tried again by itself, and says so there
+    except Exception as error:  # noqa: BLE001 - each is tried again by itself, and then has its own error
+        for task in group:
+            task.fail(error)
         return False
     return True
 

@@ -81,14 +81,7 @@ class AgentLoop:
         self._settings = settings
         self._people = settings.people
         self.questions = questions or QuestionDesk()
-        self._rules = WaitingRules(
-            rules,
-            is_command=turn.is_command,
-            admins=settings.admins,
-            debounce=settings.debounce,
-            max_waiting=settings.max_waiting,
-            people=self._people,
-        )
+        self._rules = WaitingRules(settings, rules, is_command=turn.is_command)
         self._chats = chats
         self._bus = bus
         self._journal = journal

@@ -11,6 +11,8 @@ class LoopSettings:
     """What the loop takes from the settings.
 
     Attributes:
+        admins: A live set.
+        max_waiting: In one session, whatever its rules say.
         debounce: By channel: seconds to wait for the rest of what somebody writes in bursts.
         group_context: By channel: how many messages not meant for the bot are kept of a group.
         people: What they are, and who may speak.

@@ -1,9 +1,10 @@
 """What becomes of messages that wait: how many may, for how long they gather, and who steers what runs."""
 
-from collections.abc import Awaitable, Callable, Collection, Mapping
+from collections.abc import Awaitable, Callable
 
-from bot.agent.control import Everybody, People, is_admin
+from bot.agent.control import is_admin
 from bot.agent.lanes import Lane
+from bot.agent.loop_settings import LoopSettings
 from bot.agent.queueing import MAX_CAP, QueueRules, RulesOf
 from bot.agent.run import Run
 from bot.agent.steering import LaneSteering, rank
@@ -19,28 +20,14 @@ class WaitingRules:
     Args:
         rules: Of ordinary messages; commands have their own.
         is_command: Whether a message is for us and not for the model.
-        admins: A live set.
-        debounce: By channel: seconds to wait for the rest of what somebody writes in bursts.
-        max_waiting: In one session, whatever its rules say.
-        people: Who may speak at all.
     """
 
     def __init__(
-        self,
-        rules: RulesOf,
-        *,
-        is_command: Callable[[InboundMessage], bool],
-        admins: Collection[str],
-        debounce: Mapping[str, float],
-        max_waiting: int,
-        people: People | None = None,
+        self, settings: LoopSettings, rules: RulesOf, *, is_command: Callable[[InboundMessage], bool]
     ) -> None:
+        self._settings = settings
         self._rules = rules
         self._is_command = is_command
-        self._admins = admins
-        self._debounce = debounce
-        self._max_waiting = max_waiting
-        self._people = people or Everybody()
 
     def of(self, message: InboundMessage) -> QueueRules:
         """The rules that hold for a message."""
@@ -49,23 +36,24 @@ class WaitingRules:
     def most(self, message: InboundMessage) -> int:
         """How many may wait before one like this is refused."""
         rules = self.of(message)
-        return min(rules.cap if rules.drop == "new" else MAX_CAP, self._max_waiting)
+        return min(rules.cap if rules.drop == "new" else MAX_CAP, self._settings.max_waiting)
 
     def patience(self, message: InboundMessage) -> float:
         """Seconds to wait for what its sender may write next."""
         if message.trigger is not Trigger.MESSAGE or message.attachments or self._is_command(message):
             return 0.0
-        return self._debounce.get(message.address.channel, 0.0)
+        return self._settings.debounce.get(message.address.channel, 0.0)
 
     def may_steer(self, message: InboundMessage, running: InboundMessage) -> bool:
         """Whether a sender may do what a turn may do; commands and remarks to others steer nothing."""
         if message.kind is not Kind.MESSAGE or message.may_be_silent or self._is_command(message):
             return False
-        if not self._people.may_speak(message):
+        if not self._settings.people.may_speak(message):
             return False
         if message.sender.id == running.sender.id:
             return True
-        mine, theirs = (rank(one, is_admin=is_admin(one, self._admins)) for one in (message, running))
+        admins = self._settings.admins
+        mine, theirs = (rank(one, is_admin=is_admin(one, admins)) for one in (message, running))
         return mine >= theirs
 
     def interrupts(self, message: InboundMessage, running: InboundMessage) -> bool:

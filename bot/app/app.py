@@ -10,8 +10,6 @@ from dataclasses import replace
 from types import TracebackType
 from typing import Literal, Self
 
-from starlette.routing import BaseRoute
-
 from bot.agent.constraints import Directories
 from bot.agent.loop import AgentLoop, RunningTurn
 from bot.agent.notebook import Notebook
@@ -21,29 +19,29 @@ from bot.agent.watchdog import LagGuard
 from bot.alarm import Alarm
 from bot.app.agency import Agency, Around
 from bot.app.doors import Doors, outside_of
-from bot.app.guards import guards_of
 from bot.app.interface import API_CHANNEL, make_api, make_tracing, make_webhooks
 from bot.app.parts import (
+    accounts_of,
     audit_log,
-    input_guard_of,
+    hub_of,
     loop_settings,
     media_of,
     prompt_builder,
     quiet_redactor,
-    redactor_of,
     router_of,
     rules_of,
     web_settings,
 )
+from bot.app.protection import Protection
 from bot.app.remembering import Remembering
 from bot.app.secrets import fill_secrets
-from bot.app.taint import taint_guards
+from bot.app.vocabulary import open_plugins, ports_of
 from bot.backends.base import AgentBackend
 from bot.backends.one import OneBackend
 from bot.backends.router import Router
 from bot.bus import LocalBus
 from bot.commands.admin import read_presence
-from bot.commands.builtin import Ports, builtin_commands
+from bot.commands.builtin import builtin_commands
 from bot.commands.call import Command
 from bot.commands.engine import ChannelState
 from bot.commands.registry import Commands
@@ -52,28 +50,23 @@ from bot.hooks.points import AfterToolCall, GatewayStart, GatewayStop, SessionEn
 from bot.hooks.registry import Hooks
 from bot.messages import Address, Frozen, RunId, SessionKey, SessionSwitched
 from bot.metrics import Metrics
-from bot.models.catalogue import ModelCatalogue
 from bot.models.providers import ModelSetup
-from bot.plugins import load_plugins
 from bot.running import RunningBot
 from bot.scheduler.heartbeat import Target
-from bot.settings import ChannelSettings, Settings
+from bot.settings import Settings
 from bot.telemetry import hide_in_log
 from bot.tools.base import Tool
 from bot.web.api.lazy import Api
 from bot.web.health import Readiness
 from bot.web.server import WebServer
-from channels.frames import CommandHint
-from channels.hub import ChatHub
 from channels.intake import Rules
-from channels.platforms import Account, Platforms, Surroundings
+from channels.platforms import Platforms, Surroundings
 from channels.registry import AdapterFactory
-from channels.registry import accounts as registered_accounts
 from channels.web import routes
 from memory.home import Home
 from memory.journal import JournalEntry
 from memory.store import Store
-from security.audit import note_hidden, note_result
+from security.audit import note_result
 
 log = logging.getLogger(__name__)
 
@@ -169,9 +162,7 @@ class App:
         await self.audit.open()
         self._stack.push_async_callback(self.audit.aclose)
         self.hooks.on(AfterToolCall, note_result(self.audit))
-        self._redactor = self._seams.redactor or redactor_of(
-            settings, settings.redaction.outbound, on_hidden=note_hidden(self.audit, "outbound")
-        )
+        self._protection = Protection(settings, self.store, self.audit, redactor=self._seams.redactor)
         self._stack.enter_context(LagGuard())
         self._stack.push_async_callback(self.hooks.aclose)
         router = router_of(self._settings, self._backend, self.store.choices)
@@ -194,8 +185,8 @@ class App:
         if self._has_web:
             web = web_settings(settings)
             api = self._api()
-            routes = [*self._routes(), *api.routes()]
-            server = await enter(WebServer(web, routes, self._readiness, audit=self.audit))
+            every = [*routes(self.hubs), *self.platforms.routes(), *api.routes()]
+            server = await enter(WebServer(web, every, self._readiness, audit=self.audit))
             self._stack.push_async_callback(api.aclose)
             self.url = server.url
         home.announce(self.url)
@@ -214,24 +205,18 @@ class App:
         self._notebook = Notebook(
             self.store.chats, self.store.state("bot", "admins"), is_admin=self.doors.is_admin
         )
-        redact = self._redactor.redact
+        protection, redact = self._protection, self._protection.redactor.redact
         self._alarm = await enter(
             Alarm(self.bus, self.store.outbox, admin_chats=self._notebook.admin_chats, redact=redact)
         )
-        self._guards = guards_of(
-            settings,
-            self.store.blocked,
-            audit=self.audit,
-            is_admin=self.doors.is_admin,
-            on_blocked=self._tell_of_blocked,
-        )
-        self._stack.push_async_callback(self._guards.guardian.aclose)
+        protection.watch(self.doors, on_blocked=self._tell_of_blocked)
+        self._stack.push_async_callback(protection.aclose)
         self._remembering = await enter(
             Remembering(settings, self.store, router, speaker=lambda: self.loop.speaker)
         )
         directories = Directories()
-        taint = taint_guards(settings, self.store.taints, self.audit)
-        self._bot.prompts = self._prompts = prompt_builder(settings, self.bus, directories, taint.texts)
+        texts = protection.taint.texts
+        self._bot.prompts = self._prompts = prompt_builder(settings, self.bus, directories, texts)
         self._rules = rules_of(settings, self.store.choices)
         around = Around(
             store=self.store,
@@ -243,10 +228,10 @@ class App:
             is_operator=self.doors.is_operator,
             directories=directories,
             remembering=self._remembering,
-            checks=(*taint.checks, self._guards.commands, self._guards.sends),
-            suspicions=(self._guards.commands, *taint.suspicions),
-            watch=taint.watch,
-            links=taint.links,
+            checks=protection.checks,
+            suspicions=protection.suspicions,
+            watch=protection.taint.watch,
+            links=protection.taint.links,
         )
         self._agency = await enter(Agency(settings, around))
         self._remembering.spending = self._agency.spending
@@ -260,7 +245,10 @@ class App:
 
     async def _open_channels(self, presence: str | None) -> None:
         enter = self._stack.enter_async_context
-        self.hubs = {name: await enter(self._hub(name)) for name in LIVE_CHANNELS}
+        self.hubs = {
+            name: await enter(hub_of(name, self._settings, self.bus, self.store.history, self.commands))
+            for name in LIVE_CHANNELS
+        }
         self._bot.named.extend(self.hubs.values())
         self._bot.platforms = self.platforms = await enter(self._platforms(presence))
 
@@ -293,7 +281,7 @@ class App:
             journal=self.store.journal,
             on_restart=self.restart_asked.set,
             live_channels=UNDELIVERED,
-            redact=self._redactor.redact,
+            redact=self._protection.redactor.redact,
         )
 
     def _heartbeat_target(self) -> Target:
@@ -305,45 +293,29 @@ class App:
         return self._bot.activity(session).is_busy
 
     async def _commands(self, router: Router | OneBackend) -> Commands:
-        store, bot = self.store, self._bot
-        ports = Ports(
-            engine=bot,
-            operations=bot,
-            sessions=store.sessions,
-            lines=store.journal,
-            choices=store.choices,
-            catalogue=ModelCatalogue(ModelSetup.of(self._settings)),
-            usage=store.usage,
-            spending=self._agency.spending,
+        ports = ports_of(
+            self._settings,
+            self.store,
+            self._bot,
+            agency=self._agency,
             prompts=self._prompts,
-            backends=router,
-            offers=self._agency.offers,
-            access=self.doors.access,
-            conversing=store.rules,
+            router=router,
+            doors=self.doors,
             rules=self._rules,
-            changed=store.changed_settings,
-            chats=store.chats,
-            history=self._settings.context_top_k,
         )
         releasing = ReleaseCommands(
-            store.blocked, publish=self.bus.publish, tell=self._say, audit=self.audit
+            self.store.blocked, publish=self.bus.publish, tell=self._say, audit=self.audit
         ).commands()
         every = [
             *builtin_commands(ports),
-            *self._remembering.commands(bot),
+            *self._remembering.commands(self._bot),
             *self.doors.slash_commands(),
             *releasing,
             *self._agency.commands(),
             *self._own_commands,
         ]
-        taken = {word for command in every for word in _names(command)}
-        self._plugins = await load_plugins(
-            self._settings.plugins, self._settings.data_dir, taken_commands=taken
-        )
-        for plugin in self._plugins:
-            every += plugin.parts.commands
-            for hook in plugin.parts.hooks:
-                self.hooks.add(hook)
+        self._plugins = await open_plugins(self._settings, self.hooks, every)
+        every += [command for plugin in self._plugins for command in plugin.parts.commands]
         self.doors.commands = made = Commands(every, admins=lambda: self.doors.steering, audit=self.audit)
         return made
 
@@ -357,29 +329,11 @@ class App:
         access = self._settings.access
         return Doors.of(access, self.store, admins=self._bot.admins, audit=self.audit, outside=outside)
 
-    def _hub(self, name: str) -> ChatHub:
-        return ChatHub(
-            name,
-            self.bus,
-            transcript=self.store.history,
-            bot_name=self._settings.name,
-            commands=tuple(CommandHint(name=hint.name, help=hint.help) for hint in self.commands.hints()),
-        )
-
     def _platforms(self, presence: str | None) -> Platforms:
-        accounts = [
-            Account(channel=channel, name=name, settings=section)
-            for channel, name, section in (registered_accounts(self._settings) if self._is_public else ())
-        ]
-        accounts += [
-            Account(channel=name, name="default", settings=ChannelSettings(), factory=factory)
-            for name, factory in self._factories.items()
-        ]
-        rules = Rules(is_conversing=self.store.rules.is_conversing, is_command=self.commands.knows)
         surroundings = Surroundings(
             bus=self.bus,
             store=self.store,
-            rules=rules,
+            rules=Rules(is_conversing=self.store.rules.is_conversing, is_command=self.commands.knows),
             names=self._bot.names,
             commands=self.commands.native,
             public_url=self._settings.public_url,
@@ -387,7 +341,8 @@ class App:
             on_dead=self._alarm.chat_lost,
             on_sent=self._agency.moments.sent,
         )
-        return Platforms(accounts, surroundings)
+        public = self._settings if self._is_public else None
+        return Platforms(accounts_of(public, self._factories), surroundings)
 
     def _make_turn(self, router: Router | OneBackend) -> Turn:
         settings = self._settings
@@ -418,22 +373,14 @@ class App:
 
     def _joined_seams(self) -> Seams:
         """What the caller wants in the turn, and our own where it names nothing."""
-        seams = self._seams
+        seams = self._protection.join(self._seams)
         return self._agency.join(
             replace(
                 seams,
-                is_operator=self.doors.is_operator,
-                access=seams.access or self.doors.access,
-                rate_limit=seams.rate_limit or self.doors.rates,
                 commands=seams.commands or self.commands,
-                guardian=seams.guardian or self._guards.messages,
-                overheard=seams.overheard or self._guards.messages,
-                answers=seams.answers or self._guards.answers,
                 media=seams.media or media_of(self._settings, self.platforms),
                 learner=seams.learner or self._remembering.learner,
                 notes=seams.notes or self._remembering.notes,
-                redactor=self._redactor,
-                input_guard=seams.input_guard or input_guard_of(self._settings),
             )
         )
 
@@ -444,9 +391,6 @@ class App:
 
     def _tell_of_switch(self, chat: SessionKey, session: SessionKey) -> None:
         self.bus.emit(SessionSwitched(session=session, chat=chat))
-
-    def _routes(self) -> list[BaseRoute]:
-        return [*routes(self.hubs), *self.platforms.routes()]
 
     def _api(self) -> Api:
         metrics = Metrics(
@@ -505,12 +449,6 @@ class App:
     async def cancel(self, run: RunId, *, actor: str) -> bool:
         """Stop a run, whether it is being done or waits; False where it does neither."""
         return await self.loop.cancel(run, actor=actor)
-
-
-def _names(command: Command) -> set[str]:
-    """What may not be the name of another command."""
-    spec = command.spec
-    return {spec.name, spec.native or spec.name, spec.name.split(" ")[0]}
 
 
 async def _cancel(task: asyncio.Task[None]) -> None:

@@ -1,6 +1,6 @@
 """What the parts of the bot are given of the settings."""
 
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Mapping
 from functools import partial
 from secrets import token_bytes
 from urllib.parse import urlsplit
@@ -18,6 +18,7 @@ from bot.backends.one import OneBackend
 from bot.backends.registry import BackendSetup
 from bot.backends.router import Router
 from bot.bus import Bus
+from bot.commands.registry import Commands
 from bot.models.providers import ModelSetup
 from bot.models.transcription import Transcriber
 from bot.settings import ChannelSettings, Settings, WebSettings
@@ -25,9 +26,13 @@ from bot.settings.audit import AuditSettings
 from bot.settings.redaction import PlaceSettings
 from bot.tools.skills import Skills
 from bot.workshop import WorkshopSettings
+from channels.frames import CommandHint
+from channels.hub import ChatHub
 from channels.media import Media
-from channels.platforms import Platforms
-from channels.registry import ADAPTERS
+from channels.platforms import Account, Platforms
+from channels.registry import ADAPTERS, AdapterFactory
+from channels.registry import accounts as registered_accounts
+from memory.history import History
 from memory.store import Store
 from security.audit import AuditLog, Rotation
 from security.redaction import ModelInput, NameRedactor, OnHidden, Policy, Redactor, secret_values
@@ -168,3 +173,26 @@ def web_settings(settings: Settings) -> WebSettings:
     web, public = settings.web, urlsplit(settings.public_url or "").hostname
     hosts = web.allowed_hosts if public is None else (*web.allowed_hosts, public)
     return web.model_copy(update={"allowed_hosts": hosts})
+
+
+def hub_of(name: str, settings: Settings, bus: Bus, transcript: History, commands: Commands) -> ChatHub:
+    """What the page, or the terminal, talks to."""
+    hints = tuple(CommandHint(name=hint.name, help=hint.help) for hint in commands.hints())
+    return ChatHub(name, bus, transcript=transcript, bot_name=settings.name, commands=hints)
+
+
+def accounts_of(settings: Settings | None, own: Mapping[str, AdapterFactory]) -> list[Account]:
+    """The accounts on platforms.
+
+    Args:
+        settings: Which of them are on; `None` for a bot that leaves them alone.
+        own: Channels of one's own, by name.
+    """
+    public = registered_accounts(settings) if settings is not None else ()
+    return [
+        *(Account(channel=channel, name=name, settings=section) for channel, name, section in public),
+        *(
+            Account(channel=name, name="default", settings=ChannelSettings(), factory=factory)
+            for name, factory in own.items()
+        ),
+    ]
