@@ -92,7 +92,8 @@ class Worker:
         self._connection = connection
         self._commits = commits
         self._queue: SimpleQueue[_Task[object] | None] = SimpleQueue()
-        self._slots = asyncio.Semaphore(max_pending)
+        self._room = max_pending
+        self._has_room = asyncio.Event()
         self._loop = asyncio.get_running_loop()
         self._thread = threading.Thread(target=self._work, name=name, daemon=True)
         self._is_open = True
@@ -106,10 +107,12 @@ class Worker:
         """
         if not self._is_open:
             raise StoreError("the store is closed")
-        await self._slots.acquire()
-        if not self._is_open:  # it was closed while this caller waited for a slot
-            self._slots.release()
-            raise StoreError("the store is closed")
+        while self._room <= 0:
+            self._has_room.clear()
+            await self._has_room.wait()
+            if not self._is_open:
+                raise StoreError("the store is closed")
+        self._room -= 1
         future: asyncio.Future[Result] = self._loop.create_future()
         self._queue.put(_Task(job, future))  # type: ignore[arg-type]  # a queue of all kinds of results
         return await future
@@ -146,7 +149,8 @@ class Worker:
     def _settle(self, batch: list["_Task[object]"]) -> None:
         for task in batch:
             task.settle()
-            self._slots.release()  # not before: a cancelled caller's job still takes up room
+        self._room += len(batch)  # not before: a cancelled caller's job still takes up room
+        self._has_room.set()
 
     def _run_committed(self, connection: sqlite3.Connection, batch: list["_Task[object]"]) -> None:
         if _run_in_transaction(connection, batch) or len(batch) == 1:

@@ -1,6 +1,5 @@
 """Asks the guards of a turn, each within its time limit; one that breaks or hangs lets nothing through."""
 
-import asyncio
 import logging
 
 from msgspec.structs import replace
@@ -10,6 +9,7 @@ from bot.agent.seams import Check, Seams
 from bot.agent.store import Begun
 from bot.agent.taint import Taint, tainted
 from bot.messages import EndReason, InboundMessage
+from bot.within import within
 
 log = logging.getLogger(__name__)
 
@@ -56,8 +56,7 @@ class Checks:
             return begun
         run.enter("overheard", CHECK_SECONDS + 1)
         try:
-            async with asyncio.timeout(CHECK_SECONDS):
-                kept = await self._screen.screen(run.message, begun.overheard)
+            kept = await within(CHECK_SECONDS, self._screen.screen(run.message, begun.overheard))
         except Exception:  # a guard that is broken must not let anything through
             log.exception("check failed, group context left out")
             kept = ()
@@ -69,8 +68,7 @@ class Checks:
             return outcome
         run.enter("answer", CHECK_SECONDS + 1)
         try:
-            async with asyncio.timeout(CHECK_SECONDS):
-                told = await self._answers(run.message, outcome.text)
+            told = await within(CHECK_SECONDS, self._answers(run.message, outcome.text))
         except Exception:  # the same
             log.exception("check failed, answer withheld")
             told = WITHHELD
@@ -82,8 +80,7 @@ class Checks:
                 continue
             run.enter(name, CHECK_SECONDS + 1)
             try:
-                async with asyncio.timeout(CHECK_SECONDS):
-                    refusal = await check(message)
+                refusal = await within(CHECK_SECONDS, check(message))
             except Exception:  # the same
                 log.exception("check failed, message blocked", extra={"check": name})
                 return Outcome(reason="error", text=BLOCKED, in_context=False)
@@ -94,10 +91,11 @@ class Checks:
 
     async def _pass(self, message: InboundMessage, names: tuple[str, ...]) -> bool:
         for name in names:
+            if (check := self._checks.get(name)) is None:
+                continue
             try:
-                async with asyncio.timeout(CHECK_SECONDS):
-                    if name in self._checks and await self._checks[name](message) is not None:
-                        return False
+                if await within(CHECK_SECONDS, check(message)) is not None:
+                    return False
             except Exception:  # the same
                 log.exception("check failed, message not taken up", extra={"check": name})
                 return False

@@ -15,6 +15,7 @@ MAX_CHARACTERS = 4_000_000
 MAX_DEPTH = 64
 MAX_FAULTS = 8
 MAX_LINE = 300
+PLAIN = (int, bool, type(None))
 NEAR = 30  # characters shown before the place of a fault
 
 _LONE = re.compile(r"[\ud800-\udfff]")
@@ -28,7 +29,8 @@ def parse_arguments(tool: Tool, text: str) -> Arguments:
     Raises:
         ToolFault: Says where they are wrong, and what was expected.
     """
-    return validate_arguments(tool, _sound(_read_object(tool, text)))
+    values = _read_object(tool, text)
+    return validate_arguments(tool, values if _is_plain(values) else _sound(values))
 
 
 def validate_arguments(tool: Tool, values: Arguments) -> Arguments:
@@ -38,7 +40,7 @@ def validate_arguments(tool: Tool, values: Arguments) -> Arguments:
         ToolFault: Has a line for each value that does not fit.
     """
     try:
-        return dict(tool.arguments.model_validate(dict(values)))
+        return dict(tool.arguments.model_validate(values if type(values) is dict else dict(values)))
     except ValidationError as error:
         faults = error.errors(include_url=False, include_context=False)
         lines = [
@@ -106,6 +108,14 @@ def _malformed(error: json.JSONDecodeError, tool: Tool) -> str:
     return (
         f"The arguments are no valid JSON: {error.msg.removesuffix(' at')} at {place}{near}. "
         f"Send one JSON object ({_expected(tool)})."
+    )
+
+
+def _is_plain(values: dict[str, Any]) -> bool:
+    """Whether there is nothing in it that `_sound` would change or refuse, as in most calls."""
+    return all(
+        name.isascii() and (value.isascii() if type(value) is str else type(value) in PLAIN)
+        for name, value in values.items()
     )
 
 

@@ -1,14 +1,14 @@
 """What a turn is told of what is remembered."""
 
-import asyncio
 import logging
 from collections.abc import Sequence
 from typing import Final
 
 from bot.agent.history import estimate_tokens
 from bot.errors import BotError
-from bot.long_term import LongTerm, Memory, Whose, note_reading
+from bot.long_term import Found, LongTerm, Memory, Whose, note_reading
 from bot.messages import InboundMessage
+from bot.within import within
 from memory.long_term.learning import Watch
 
 log = logging.getLogger(__name__)
@@ -59,13 +59,7 @@ class MemoryNotes:
         if not message.text.strip():
             return ""
         try:
-            async with asyncio.timeout(SECONDS):
-                found = await self._memories.search(
-                    await self._whose.reads(message),
-                    message.text[:MAX_ASKED],
-                    limit=self._top_k,
-                    threshold=self._threshold,
-                )
+            found = await within(SECONDS, self._search(message))
         except (BotError, TimeoutError, ValueError) as error:
             log.warning("memory not asked", extra={"cause": str(error) or "timeout"})
             return ""
@@ -74,6 +68,14 @@ class MemoryNotes:
             return ""
         note_reading(told)
         return "\n".join((BEGIN, *map(_line, told), END))
+
+    async def _search(self, message: InboundMessage) -> Sequence[Found]:
+        return await self._memories.search(
+            await self._whose.reads(message),
+            message.text[:MAX_ASKED],
+            limit=self._top_k,
+            threshold=self._threshold,
+        )
 
     def _fitting(self, memories: Sequence[Memory]) -> list[Memory]:
         """As many of the best as may be told."""

@@ -51,5 +51,6 @@ def _text(text: str, redact: Callable[[str], str], limit: int) -> str:
 
 
 def _cut(text: str, limit: int) -> str:
-    whole = text.encode(errors="replace").decode()  # half a surrogate pair can't be written
+    # Half a surrogate pair can't be written.
+    whole = text if text.isascii() else text.encode(errors="replace").decode()
     return whole if len(whole) <= limit else f"{whole[:limit]}…"
