@@ -82,9 +82,13 @@ async def _hidden(event: WorkEvent, redactor: Redactor) -> WorkEvent:
     match event:
         case ToolUseEvent(call=call):
             arguments = await redactor.redact_soon(call.function.arguments)
+            if arguments == call.function.arguments:
+                return event
             return replace(event, call=replace(call, function=replace(call.function, arguments=arguments)))
         case ToolResultEvent(content=content):
-            return replace(event, content=await redactor.redact_soon(content[: AROUND * PREVIEW]))
+            shown = content[: AROUND * PREVIEW]
+            hidden = await redactor.redact_soon(shown)
+            return event if hidden == shown else replace(event, content=hidden)
         case RetryEvent(cause=cause):
             return replace(event, cause=await redactor.redact_soon(cause))
         case _:

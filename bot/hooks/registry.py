@@ -5,8 +5,8 @@ import inspect
 import logging
 import time
 from collections import Counter
-from collections.abc import Awaitable, Coroutine, Iterator
-from contextlib import contextmanager
+from collections.abc import Awaitable, Coroutine
+from types import TracebackType
 from typing import Any, TypeVar, Unpack, assert_never, cast, overload
 
 from bot.errors import BotError
@@ -155,7 +155,7 @@ class Hooks:
 
     async def _ask(self, hook: Hook, event: AnyPoint) -> AnyPoint | Effect:
         """One handler: the event as it leaves it, or what stops it."""
-        with _watched(hook):
+        with _Watched(hook):
             answer = _call(hook, event)
             if inspect.isawaitable(answer):
                 answer = await self._in_time(hook, answer)
@@ -201,7 +201,7 @@ class Hooks:
 
 
 def _ask_now(hook: Hook, event: ToolResultPersist) -> AnyPoint | Effect:
-    with _watched(hook):
+    with _Watched(hook):
         answer = _call(hook, event)
         _discard(answer)
         return _apply(hook, event, answer)
@@ -239,15 +239,25 @@ def _apply(hook: Hook, event: AnyPoint, answer: object) -> AnyPoint | Effect:
     raise HookFault(f"it answered {type(answer).__name__}, not {known or 'None'}")
 
 
-@contextmanager
-def _watched(hook: Hook) -> Iterator[None]:
-    """Let no error of a handler out."""
-    try:
-        yield
-    except HookFault as fault:
-        log.error("hook handler failed", extra={**_who(hook), "cause": str(fault)})
-    except Exception:  # code of a plugin must not break what it watches
-        log.exception("hook handler failed", extra=_who(hook))
+class _Watched:
+    """Lets no error of a handler out."""
+
+    __slots__ = ("_hook",)
+
+    def __init__(self, hook: Hook) -> None:
+        self._hook = hook
+
+    def __enter__(self) -> None:
+        """Nothing is to be prepared."""
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> bool:
+        if isinstance(error, HookFault):
+            log.error("hook handler failed", extra={**_who(self._hook), "cause": str(error)})
+        elif isinstance(error, Exception):  # code of a plugin must not break what it watches
+            log.error("hook handler failed", exc_info=error, extra=_who(self._hook))
+        return isinstance(error, Exception)
 
 
 def _after_failure(hook: Hook, event: AnyPoint) -> AnyPoint | Effect:
