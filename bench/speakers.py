@@ -83,10 +83,15 @@ async def answer(speaker: Speaker, chat: str) -> Exchange:
 
 
 class Bot:
-    """Talks to a bot over its bus."""
+    """Talks to a bot over its bus.
 
-    def __init__(self, bus: Bus) -> None:
+    Attributes:
+        url: Where its API is, if it has one.
+    """
+
+    def __init__(self, bus: Bus, url: str | None = None) -> None:
         self._bus = bus
+        self.url = url
         self._open: dict[RunId, Exchange] = {}
 
     async def ask(self, chat: str) -> Exchange:
@@ -142,8 +147,9 @@ async def bot(
     *,
     synchronous: Literal["FULL", "NORMAL"] = "FULL",
     tools: Sequence[Tool] = (),
+    has_web: bool = False,
 ) -> AsyncIterator[Bot]:
-    """The bot of `bot/app`, without its page, in front of a model server.
+    """The bot of `bot/app`, without its page unless that is wanted, in front of a model server.
 
     Args:
         tools: What its model is offered, beside the three that every chat has; without any, what a chat has.
@@ -154,14 +160,14 @@ async def bot(
         openai=OpenAISettings(base_url=base_url),
         store=StoreSettings(synchronous=synchronous),
         memory=MemorySettings(auto_learn=False),  # a second call of the model after each turn
-        web=WebSettings(enabled=False),
+        web=WebSettings(enabled=has_web, port=0),
         max_concurrent_turns=4_000,
         shutdown_grace=0,
         tools=ToolsSettings(profile="minimal", allow=("look_up_*",)) if tools else ToolsSettings(),
     )
-    async with App(settings, has_web=False, tools=tools) as app, asyncio.TaskGroup() as group:
+    async with App(settings, has_web=has_web, tools=tools) as app, asyncio.TaskGroup() as group:
         calm_collector()  # as the process of a bot does
-        speaker = Bot(app.bus)
+        speaker = Bot(app.bus, app.url)
         listening = group.create_task(speaker.listen(), name="driver")
         yield speaker
         listening.cancel()

@@ -27,6 +27,7 @@ BENCHMARKS = {
     "recall": "bench.rows.recall",
     "growth": "bench.rows.growth",
     "kill": "bench.rows.kill",
+    "inbox": "bench.rows.inbox",
     "platforms": "bench.rows.platforms",
     "channels": "bench.rows.channels",
 }

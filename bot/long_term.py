@@ -122,32 +122,53 @@ class Whose(Protocol):
         """What may be told in its answer; the first is where it `writes`."""
 
 
-class ByAddress:
-    """Fulfils `Whose` without knowing who is who on several channels.
+class Keys(Protocol):
+    """Knows who is one and the same; asked in every turn, so it has to be quick."""
+
+    def key_of(self, identity: str) -> str:
+        """What the memory of a person goes by, of whom `channel:id` is one identity."""
+
+
+class Apart:
+    """Takes every identity for a person of its own; fulfils `Keys`."""
+
+    def key_of(self, identity: str) -> str:
+        """See the protocol."""
+        return identity
+
+
+class ByPerson:
+    """Fulfils `Whose`: a person has one memory in all their direct chats, a group has its own.
 
     Args:
         personal_in_groups: A group gets to hear what is known of a person, while that person speaks.
     """
 
-    def __init__(self, *, personal_in_groups: bool = False) -> None:
+    def __init__(self, keys: Keys, *, personal_in_groups: bool = False) -> None:
+        self._keys = keys
         self._is_open = personal_in_groups
 
     async def writes(self, message: InboundMessage) -> Scope:
         """See the protocol."""
-        return sender_of(message) if message.is_direct else chat_of(message)
+        return self._sender(message) if message.is_direct else chat_of(message)
 
     async def reads(self, message: InboundMessage) -> tuple[Scope, ...]:
         """See the protocol."""
         own = await self.writes(message)
         is_more = self._is_open and not message.is_direct and message.sender.id
-        return (own, sender_of(message)) if is_more else (own,)
+        return (own, self._sender(message)) if is_more else (own,)
+
+    def _sender(self, message: InboundMessage) -> Scope:
+        if not message.sender.id:
+            raise ValueError("a message of nobody has no memory")
+        return Scope(kind="person", key=self._keys.key_of(person_of(message)))
 
 
-def sender_of(message: InboundMessage) -> Scope:
-    """The memory of the sender alone."""
-    if not message.sender.id:
-        raise ValueError("a message of nobody has no memory")
-    return Scope(kind="person", key=person_of(message))
+class ByAddress(ByPerson):
+    """The same without knowing who is who on several channels."""
+
+    def __init__(self, *, personal_in_groups: bool = False) -> None:
+        super().__init__(Apart(), personal_in_groups=personal_in_groups)
 
 
 def chat_of(message: InboundMessage) -> Scope:

@@ -26,12 +26,17 @@ class Depth(NamedTuple):
 
 
 class RateWait(NamedTuple):
-    """How often, and for how many seconds in all, the calls of an account have waited for its platform."""
+    """How often, and for how many seconds in all, the calls of an account have waited for its platform.
+
+    Attributes:
+        held: Seconds for which the platform still wants nothing of it.
+    """
 
     channel: str
     account: str
     waits: int
     seconds: float
+    held: float = 0.0
 
 
 class Depths(Protocol):

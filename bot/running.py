@@ -130,6 +130,12 @@ class RunningBot:
         """Show how the bot is doing on every platform that can; gives the channels that show it."""
         return await self.platforms.set_presence(status, activity)
 
+    def set_log_level(self, level: str | None) -> str:
+        """Log from this level on, or from the one of the settings; gives the one in force."""
+        in_force = level or self._settings.log.level
+        logging.getLogger().setLevel(in_force)
+        return in_force
+
     async def reload(self) -> Sequence[str]:
         """Read the settings again; admins and log level change at once, the rest at the next start.
 

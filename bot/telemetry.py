@@ -38,6 +38,11 @@ def current_turn() -> tuple[str, str] | None:
     return _turn.get()
 
 
+def extra_fields(record: logging.LogRecord) -> dict[str, object]:
+    """What was given with a line as `extra`."""
+    return {key: value for key, value in vars(record).items() if key not in _STANDARD}
+
+
 class _LineFormatter(logging.Formatter):
     """Makes a line in which nothing is to be read that must not be.
 
@@ -58,7 +63,7 @@ class _LineFormatter(logging.Formatter):
         fields: dict[str, object] = {}
         if turn := getattr(record, "turn", None):
             fields["session"], fields["turn"] = turn
-        fields |= {key: self._hidden(value) for key, value in vars(record).items() if key not in _STANDARD}
+        fields |= {key: self._hidden(value) for key, value in extra_fields(record).items()}
         return fields
 
     def traceback(self, record: logging.LogRecord) -> str:

@@ -227,7 +227,7 @@ class Platforms:
     def waits(self) -> list[RateWait]:
         """How long the rates of each account have made us wait."""
         return [
-            RateWait(channel, account, pace.waits, pace.waited)
+            RateWait(channel, account, pace.waits, pace.waited, pace.held)
             for (channel, account), pace in self._paces.items()
         ]
 

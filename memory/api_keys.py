@@ -61,6 +61,15 @@ class ApiKeys:
             )
         return key
 
+    async def find(self, id_: str) -> ApiKey | None:
+        """See the protocol."""
+
+        def job(db: sqlite3.Connection) -> ApiKey | None:
+            row = db.execute(f"SELECT {COLUMNS} FROM api_keys WHERE id = ?", (id_,)).fetchone()
+            return _key(row) if row else None
+
+        return await self._database.read(job)
+
     async def all(self) -> list[ApiKey]:
         """See the protocol."""
         statement = f"SELECT {COLUMNS} FROM api_keys ORDER BY created_at DESC, id"

@@ -3,6 +3,7 @@
 import sqlite3
 import time
 
+from bot.adjusting import Changed
 from memory.database import Database
 
 
@@ -16,6 +17,13 @@ class ChangedSettings:
         """Every changed setting with its value as it was written."""
         return await self._database.read(
             lambda db: dict(db.execute("SELECT name, value FROM changed_settings ORDER BY name"))
+        )
+
+    async def lines(self) -> list[Changed]:
+        """The same, with who changed it and when."""
+        statement = "SELECT name, value, changed_by, changed_at FROM changed_settings ORDER BY name"
+        return await self._database.read(
+            lambda db: [Changed(name, value, by, at) for name, value, by, at in db.execute(statement)]
         )
 
     async def change(self, name: str, value: str | None, *, by: str) -> None:

@@ -139,6 +139,12 @@ class Journal:
 
         return await self._database.write(job)
 
+    async def leave_overheard(self, run: RunId) -> None:
+        """See the protocol."""
+        await self._database.write(
+            lambda db: db.execute("UPDATE overheard SET run = NULL WHERE run = ?", (run,))
+        )
+
     async def amend(self, change: InboundMessage) -> Amended:
         """See the protocol."""
         return await self._database.write(lambda db: amendments.follow(db, change))

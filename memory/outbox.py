@@ -4,12 +4,15 @@ import sqlite3
 import time
 
 import msgspec
+from msgspec.structs import replace
 
-from bot.agent.store import Posted
+from bot.agent.store import Posted, Undelivered
 from bot.messages import Address, End, RunId, SessionKey, encoder, new_id
 from memory.database import Database
 
 decode_end = msgspec.json.Decoder(End).decode
+
+STUCK = "run = ? AND (state = 'failed' OR tries >= ?)"
 
 
 class Outbox:
@@ -84,6 +87,56 @@ class Outbox:
                 "UPDATE outbox SET tries = tries + 1 WHERE run = ? RETURNING tries", (run,)
             ).fetchone()
             return int(row[0]) if row else 0
+
+        return await self._database.write(job)
+
+    async def undelivered(self, *, limit: int) -> list[Undelivered]:
+        """What no platform has confirmed, those that were given up included; the newest first."""
+
+        def job(db: sqlite3.Connection) -> list[Undelivered]:
+            rows = db.execute(
+                "SELECT message, state, tries, created_at FROM outbox ORDER BY created_at DESC, run LIMIT ?",
+                (limit,),
+            )
+            return [
+                Undelivered(end=decode_end(blob), is_failed=state == "failed", tries=tries, created_at=at)
+                for blob, state, tries, at in rows
+            ]
+
+        return await self._database.read(job)
+
+    async def revive(self, run: RunId, *, tries: int) -> End | None:
+        """Have a stuck answer wait again; gives it as a new attempt, `None` where none of this id is stuck.
+
+        The new attempt makes delivery look first at what the platform shows of it already.
+
+        Args:
+            tries: From so many on nobody tries any more, even where it was not given up.
+        """
+
+        def job(db: sqlite3.Connection) -> End | None:
+            row = db.execute(f"SELECT message FROM outbox WHERE {STUCK}", (run, tries)).fetchone()
+            if row is None:
+                return None
+            end = decode_end(row[0])
+            db.execute(
+                "UPDATE deliveries SET attempt = attempt + 1 WHERE run = ? AND attempt = ?",
+                (run, end.attempt),  # what of it is shown already is part of the new attempt, too
+            )
+            end = replace(end, attempt=end.attempt + 1)
+            db.execute(
+                "UPDATE outbox SET state = 'pending', tries = 0, message = ? WHERE run = ?",
+                (encoder.encode(end), run),
+            )
+            return end
+
+        return await self._database.write(job)
+
+    async def drop(self, run: RunId, *, tries: int) -> bool:
+        """Forget a stuck answer; False where none of this id is, see `revive`."""
+
+        def job(db: sqlite3.Connection) -> bool:
+            return db.execute(f"DELETE FROM outbox WHERE {STUCK}", (run, tries)).rowcount == 1
 
         return await self._database.write(job)
 

@@ -17,6 +17,8 @@ import msgspec
 from bot.errors import StoreError
 from bot.messages import RunId, SessionKey
 from memory.database import Database
+from memory.inbox.book import Inbox
+from memory.inbox.erasing import drop_old_notes
 from memory.recall import Recall
 from memory.summaries import drop_summary
 
@@ -29,7 +31,7 @@ INDEX_SECONDS: Final = 3_600.0  # that a first index of a long history may take,
 
 
 class Retention:
-    """Clears up once a day, from `__aenter__` to `__aexit__`; also keeps the full-text index up to date.
+    """Clears up once a day, from `__aenter__` to `__aexit__`; keeps full-text index and inbox current.
 
     Args:
         media: Where files of messages are, a folder a message.
@@ -43,6 +45,7 @@ class Retention:
     def __init__(self, database: Database, recall: Recall, *, media: Path, exports: Path, days: int) -> None:
         self._database = database
         self._recall = recall
+        self._inbox = Inbox(database, recall)
         self._media = media
         self._exports = exports
         self._days = days
@@ -86,6 +89,7 @@ class Retention:
                 await self.sweep()
                 self.swept.set()
                 await self._recall.catch_up(INDEX_SECONDS)
+                await self._inbox.catch_up()
             except (StoreError, OSError) as error:
                 log.error("clearing up failed", extra={"cause": str(error)})
             await asyncio.sleep(DAY)
@@ -102,6 +106,7 @@ class Retention:
                 await self._database.write(partial(_delete, session=session, before=before))
                 await self.erase_files(runs)
                 count += len(runs)
+        await self._database.write(partial(drop_old_notes, before=before))
         return count
 
     async def _is_known(self, run: RunId) -> bool:

@@ -6,11 +6,13 @@ import time
 from collections.abc import Awaitable, Callable, Sequence
 from typing import Literal, TypeAlias
 
+from bot.agent.renewal import Standing
 from bot.commands.sessions import ChatSession
 from bot.errors import StoreError
 from bot.messages import RunId, SessionKey
 from memory.choices import Choices
 from memory.database import Database
+from memory.inbox.erasing import drop_notes, erase_conversation
 from memory.long_term.rows import drop_learned
 from memory.summaries import drop_summary
 
@@ -57,6 +59,20 @@ class Sessions:
         """See the protocol."""
         return await self._database.read(lambda db: _current(db, chat))
 
+    async def standing(self, chat: SessionKey) -> Standing:
+        """See `bot.agent.renewal.Sessions`."""
+
+        def job(db: sqlite3.Connection) -> Standing:
+            session = _current(db, chat)
+            row = db.execute(
+                "SELECT updated_at, coalesce(json_extract(metadata, '$.resumed_at'), 0) FROM sessions"
+                " WHERE session = ?",
+                (session,),
+            ).fetchone()
+            return Standing(session, *(row or (None,)))
+
+        return await self._database.read(job)
+
     async def of_chat(self, chat: SessionKey) -> list[ChatSession]:
         """See the protocol."""
 
@@ -64,6 +80,7 @@ class Sessions:
             current = _current(db, chat)
             rows = db.execute(
                 "SELECT c.number, c.session, s.title, s.messages, s.updated_at,"
+                " json_extract(s.metadata, '$.archived_at'),"
                 " (SELECT MIN(number) FROM messages m WHERE m.session = c.session),"
                 " (SELECT substr(text, 1, ?) FROM messages m WHERE m.session = c.session AND role = 'user'"
                 "  AND substr(text, 1, 1) NOT IN ('/', '!') ORDER BY m.number LIMIT 1)"
@@ -80,8 +97,9 @@ class Sessions:
                     messages=messages - first + 1 if first else 0,
                     updated_at=updated_at or 0.0,
                     is_current=session == current,
+                    is_archived=archived_at is not None,
                 )
-                for number, session, title, messages, updated_at, first, opening in rows
+                for number, session, title, messages, updated_at, archived_at, first, opening in rows
                 if title or opening or session == current  # commands alone are no conversation
             ]
 
@@ -106,9 +124,28 @@ class Sessions:
             if found.fetchone() is None:
                 raise StoreError(f"this chat has no session {session!r}")
             _point(db, chat, session)
+            db.execute(
+                "UPDATE sessions SET"
+                " metadata = json_set(json_remove(metadata, '$.archived_at'), '$.resumed_at', ?)"
+                " WHERE session = ?",
+                (time.time(), session),
+            )
 
         await self._database.write(job)
         self.on_switch(chat, session)
+
+    async def archive(self, chat: SessionKey, session: SessionKey) -> None:
+        """See the protocol."""
+
+        def job(db: sqlite3.Connection) -> bool:
+            db.execute(
+                "UPDATE sessions SET metadata = json_set(metadata, '$.archived_at', ?) WHERE session = ?",
+                (time.time(), session),
+            )
+            return _current(db, chat) == session
+
+        if await self._database.write(job):
+            await self.begin(chat)
 
     async def rename(self, session: SessionKey, title: str) -> None:
         """See the protocol."""
@@ -178,6 +215,7 @@ class Sessions:
                 (time.time(), chat, fresh),
             )
             db.executemany("DELETE FROM sessions WHERE session = ?", [(session,) for session in every])
+            erase_conversation(db, chat)
             return fresh, every, runs
 
         fresh, every, runs = await self._database.write(job)
@@ -243,5 +281,6 @@ def _empty(db: sqlite3.Connection, session: SessionKey, but: RunId) -> list[RunI
     db.execute("DELETE FROM messages WHERE session = ? AND run <> ?", (session, but))
     drop_summary(db, session)
     drop_learned(db, session)
+    drop_notes(db, session)
     db.execute("DELETE FROM overheard WHERE session = ?", (session,))
     return runs

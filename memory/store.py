@@ -12,10 +12,15 @@ from memory.chats import Chats
 from memory.choices import Choices
 from memory.database import DATABASE, Database, Synchronous
 from memory.history import History
+from memory.inbox.book import Inbox
 from memory.journal import Journal
 from memory.ledger import ToolLedger
 from memory.outbox import Outbox
 from memory.pairings import Pairings
+from memory.people.book import PeopleBook
+from memory.people.codes import LinkCodes
+from memory.people.sharing import SharedSessions
+from memory.people.usage import SharedUsage
 from memory.recall import Recall
 from memory.rules import Rules
 from memory.runs import Runs
@@ -24,7 +29,6 @@ from memory.sessions import Sessions
 from memory.state import State
 from memory.summaries import Summaries
 from memory.taints import Taints
-from memory.usage import Usage
 from memory.webhooks import WebhookBook
 
 if TYPE_CHECKING:
@@ -32,9 +36,15 @@ if TYPE_CHECKING:
 
 
 class Store:
-    """Opens the database of a data directory, and closes it when all is written."""
+    """Opens the database of a data directory, and closes it when all is written.
 
-    def __init__(self, home: Path, *, synchronous: Synchronous = "FULL") -> None:
+    Args:
+        share_sessions: The direct chats of a person who is linked go on in one session.
+    """
+
+    def __init__(
+        self, home: Path, *, synchronous: Synchronous = "FULL", share_sessions: bool = False
+    ) -> None:
         self._database = Database(home / DATABASE, synchronous=synchronous)
         self.journal = Journal(self._database)
         self.history = History(self._database)
@@ -43,14 +53,18 @@ class Store:
         self.changed_settings = ChangedSettings(self._database)
         self.audit_pointer = AuditPointer(self._database)
         self.choices = Choices(self._database)
-        self.sessions = Sessions(self._database, self.choices)
-        self.usage = Usage(self._database)
+        made = SharedSessions if share_sessions else Sessions
+        self.sessions = made(self._database, self.choices)
+        self.people = PeopleBook(self._database)
+        self.link_codes = LinkCodes(self._database)
+        self.usage = SharedUsage(self._database, self.people)
         self.rules = Rules(self._database)
         self.blocked = BlockedMessages(self._database)
         self.pairings = Pairings(self._database)
         self.chats = Chats(self._database)
         self.summaries = Summaries(self._database)
         self.recall = Recall(self._database)
+        self.inbox = Inbox(self._database, self.recall)
         self.schedules = Schedules(self._database)
         self.taints = Taints(self._database)
         self.api_keys = ApiKeys(self._database)
@@ -64,6 +78,7 @@ class Store:
             await self.choices.load()
             await self.rules.load()
             await self.taints.load()
+            await self.people.load()
         except BaseException:
             await self._database.__aexit__(None, None, None)
             raise

@@ -47,6 +47,9 @@ class Usage:
     async def by_person(self, *, since: str, limit: int) -> list[Used]:
         return await self._by("person", "day >= ?", [since], limit=limit)
 
+    async def by_channel(self, *, since: str) -> list[Used]:
+        return await self._by("channel", "day >= ?", [since])
+
     async def by_day(self, *, since: str, limit: int) -> list[Used]:
         return await self._by("day", "day >= ?", [since], order="day DESC", limit=limit)
 

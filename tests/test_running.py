@@ -128,6 +128,16 @@ async def test_presence_is_passed_on(store: Store) -> None:
     assert await running(store).set_presence("idle", None) == ["discord"]
 
 
+async def test_the_log_level_changes_until_it_is_taken_back(store: Store) -> None:
+    write_dotenv("BOT_LOG__LEVEL=ERROR")
+    bot = running(store)
+
+    assert bot.set_log_level("DEBUG") == "DEBUG"
+    assert logging.getLogger().level == logging.DEBUG
+    assert bot.set_log_level(None) == "ERROR"
+    assert logging.getLogger().level == logging.ERROR
+
+
 async def test_reloading_changes_admins_and_log_level_at_once(store: Store) -> None:
     write_dotenv("BOT_ADMINS=telegram:1")
     bot = running(store)

@@ -2,36 +2,31 @@
 
 import random
 import sqlite3
-import struct
 import time
 from collections.abc import Iterator, Sequence
 from importlib.util import find_spec
-from math import sqrt
+
+import numpy as np
 
 from bench.place import Effort, Place
 from bench.results import Result, percentile, row
-from bot.long_term import Fact, Origin, Scope
-from bot.messages import encoder
+from bench.stock import FEW, ORIGIN, SEED, add_lines, fill_history, fill_memories, fill_pool, sentences
+from bot.long_term import Fact, Scope
 from memory.database import DATABASE, Database
 from memory.long_term import rows
 from memory.long_term.embedding import LocalEmbedder, Thread
 from memory.long_term.own import OwnMemories
 from memory.long_term.rows import Vector
 from memory.long_term.shelf import Shelf
-from memory.long_term.words import tag_of, to_index
 from memory.recall import Recall
 
 MANY: dict[Effort, int] = {"full": 10_000, "quick": 10_000, "tiny": 50}
-ALL: dict[Effort, int] = {"full": 1_000_000, "quick": 100_000, "tiny": 500}
+ALL: dict[Effort, int] = {"full": 1_000_000, "quick": 100_000, "tiny": 4_000}
+FRESH: dict[Effort, int] = {"full": 5_000, "quick": 5_000, "tiny": 1_000}
 SAMPLES: dict[Effort, int] = {"full": 200, "quick": 100, "tiny": 5}
-FEW = 10
 LENGTH = 512  # of the local model's vectors
-SESSIONS = 1_000
-POOL = 20_000  # texts of the others
-SEED = 7
-ORIGIN = Origin(how="learned", by="bench:1")
+VECTORS = 1_000
 RICH, POOR = Scope(kind="person", key="bench:rich"), Scope(kind="person", key="bench:poor")
-SYLLABLES = ("ka", "lo", "mi", "ter", "san", "vo", "ri", "den", "pul", "ex", "天气", "明天")
 
 
 class Given:
@@ -40,13 +35,14 @@ class Given:
     name = "given"
 
     def __init__(self) -> None:
+        values = np.random.default_rng(SEED).standard_normal((VECTORS, LENGTH))
+        values /= np.linalg.norm(values, axis=1, keepdims=True)
+        self._made = [Vector(model=self.name, data=line.astype("<f2").tobytes()) for line in values]
         self._random = random.Random(SEED)
 
     def vector(self) -> Vector:
         """Anything of length 1."""
-        values = [self._random.gauss(0, 1) for _ in range(LENGTH)]
-        length = sqrt(sum(value * value for value in values))
-        return Vector(model=self.name, data=struct.pack(f"<{LENGTH}e", *(value / length for value in values)))
+        return self._random.choice(self._made)
 
     async def embed(self, texts: Sequence[str]) -> list[Vector]:
         """See `memory.long_term.embedding.Embedder`."""
@@ -58,21 +54,20 @@ class Given:
 
 async def measure(place: Place) -> list[Result]:
     """One database that holds all of it; each search asks for other words."""
-    effort, texts = place.effort, _texts()
+    effort, texts = place.effort, sentences()
     async with Database(place.path / DATABASE, synchronous="NORMAL") as database:
         given, thread = Given(), Thread()
-        await database.write(lambda db: _fill_memories(db, texts, given, effort))
-        await database.write(lambda db: _fill_history(db, texts, ALL[effort]))
+        await database.write(lambda db: _fill(db, texts, given, effort))
         memories = OwnMemories(Shelf(database, most=1 << 40), given, thread, cache_mb=64)
         rich = await _search(memories, RICH, texts, SAMPLES[effort])
         poor = await _search(memories, POOR, texts, SAMPLES[effort])
         await memories.aclose()
         embedding = await _embedding(thread, texts, SAMPLES[effort])
         await thread.aclose()
-        history = Recall(database, step=20_000)
+        history = Recall(database)
         began = time.perf_counter()
-        await history.catch_up(200)
-        indexed = (time.perf_counter() - began) / ALL[effort]
+        await history.catch_up(60)
+        indexed = (time.perf_counter() - began) / FRESH[effort]
         times = []
         for _ in range(SAMPLES[effort]):
             began = time.perf_counter()
@@ -114,46 +109,15 @@ async def _embedding(thread: Thread, texts: Iterator[str], samples: int) -> floa
     return percentile(times, 50)
 
 
-def _texts() -> Iterator[str]:
-    """Sentences without end, of words of which some are common and most are rare."""
-    chosen = random.Random(SEED)
-    words = ["".join(chosen.choices(SYLLABLES, k=chosen.randint(1, 4))) for _ in range(20_000)]
-    while True:
-        yield " ".join(words[int(chosen.paretovariate(0.5)) % len(words)] for _ in range(10))
-
-
-def _fill_memories(db: sqlite3.Connection, texts: Iterator[str], given: Given, effort: Effort) -> None:
-    """Two people whose memories are searched; the others have ten each, and no vectors."""
+def _fill(db: sqlite3.Connection, texts: Iterator[str], given: Given, effort: Effort) -> None:
+    """Two people whose memories are searched, among those of all; a history, of which the newest waits."""
+    db.execute("PRAGMA cache_size = -256000")  # KiB: indexes that do not fit are written again and again
     for scope, count in ((RICH, MANY[effort]), (POOR, FEW)):
         for number in range(count):
             fact = Fact(text=f"{next(texts)} {number}")
             rows.put(db, scope, fact, ORIGIN, given.vector(), most=1 << 40)
-    origin, now = encoder.encode(ORIGIN), time.time()
-    pool = [" ".join(next(texts).split()[:5]) for _ in range(POOL)]
-    for number in range(ALL[effort] - MANY[effort] - FEW):
-        other, text = f"person:bench:{number // FEW}", pool[number % POOL]
-        added = db.execute(
-            "INSERT INTO memories (scope, number, text, digest, how, origin, created_at, updated_at)"
-            " VALUES (?, ?, ?, ?, 'learned', ?, ?, ?)",
-            (other, number % FEW, text, str(number), origin, now, now),
-        )
-        words = to_index(text, tag_of(other))
-        db.execute("INSERT INTO memory_words (rowid, words) VALUES (?, ?)", (added.lastrowid, words))
-
-
-def _fill_history(db: sqlite3.Connection, texts: Iterator[str], count: int) -> None:
-    db.executemany(
-        "INSERT INTO messages (session, number, id, run, role, speaker, text, at)"
-        " VALUES (?, ?, ?, ?, 'user', 'Ann', ?, ?)",
-        (
-            (
-                f"bench:default:{number % SESSIONS}",
-                number // SESSIONS + 1,
-                str(number),
-                str(number),
-                text,
-                0.0,
-            )
-            for number, text in zip(range(count), texts, strict=False)
-        ),
-    )
+    fill_pool(db, texts)
+    fill_memories(db, ALL[effort] - MANY[effort] - FEW)
+    fill_history(db, ALL[effort] - FRESH[effort])
+    add_lines(db, ALL[effort] - FRESH[effort], ALL[effort])
+    db.execute("PRAGMA cache_size = -2000")

@@ -196,9 +196,19 @@ class Accounts:
 
     One process owns the store, so what is in memory is never behind it: an account is forgotten only when all
     that was charged to it is written.
+
+    Args:
+        account_of: The name of a person's account; those who are one and the same share it.
     """
 
-    def __init__(self, budgets: BudgetsSettings, books: Books, *, most_idle: int = MAX_IDLE) -> None:
+    def __init__(
+        self,
+        budgets: BudgetsSettings,
+        books: Books,
+        *,
+        most_idle: int = MAX_IDLE,
+        account_of: Callable[[str], str] = str,
+    ) -> None:
         each: dict[Kind, BudgetSettings] = {
             "person": budgets.person,
             "session": budgets.session,
@@ -209,6 +219,7 @@ class Accounts:
         self._guest = budgets.guest if budgets.guest.is_set else None
         self._books = books
         self._most_idle = most_idle
+        self._account_of = account_of
         self._held: dict[Scope, Account] = {}
         self._idle: dict[Scope, Account] = {}
 
@@ -225,7 +236,8 @@ class Accounts:
         return tuple(self._hold(scope, budget) for scope, budget in self._scopes(payer, day))
 
     def _scopes(self, payer: Payer, day: str) -> Iterator[tuple[Scope, BudgetSettings]]:
-        names = {"person": payer.person, "session": payer.session, "channel": payer.channel, "all": ""}
+        person = self._account_of(payer.person)
+        names = {"person": person, "session": payer.session, "channel": payer.channel, "all": ""}
         budgets = self._budgets
         if payer.is_guest and self._guest is not None:
             budgets = {**budgets, "person": self._guest}
@@ -240,6 +252,12 @@ class Accounts:
         self._held[scope] = account
         account.holders += 1
         return account
+
+    def forget(self, people: Sequence[str]) -> None:
+        """Ask the store again what people have used, whose accounts were others meanwhile."""
+        names = frozenset(people)
+        for scope in [one for one in self._idle if one.kind == "person" and one.name in names]:
+            del self._idle[scope]
 
     async def load(self, accounts: Sequence[Account]) -> None:
         """Read what was used before; several who ask for the same may read it at once."""

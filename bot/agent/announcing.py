@@ -23,8 +23,13 @@ class Announcer:
         buttons: tuple[Button, ...] = (),
         attachments: tuple[Attachment, ...] = (),
         in_context: bool = False,
+        speaker: str = "",
     ) -> End:
-        """See the protocol."""
+        """See the protocol.
+
+        Args:
+            speaker: Who says it, if not the bot.
+        """
         end = End(
             run=RunId(new_id()),
             session=session,
@@ -39,9 +44,9 @@ class Announcer:
         end = await self._publisher.redacted(end)
         await self._journal.say(
             end,
-            speaker=self._publisher.name,
+            speaker=speaker or self._publisher.name,
             has_outbox=self._endings.has_outbox(end),
             in_context=in_context,
         )
-        self._publisher.end(end)
+        self._publisher.end(end, speaker=speaker)
         return end

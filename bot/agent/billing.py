@@ -7,7 +7,7 @@ from typing import Final, Protocol
 
 from msgspec.structs import replace
 
-from bot.agent.accounts import Account, Accounts, Books, Calendar, Payer
+from bot.agent.accounts import Account, Accounts, Books, Calendar, Payer, Scope
 from bot.agent.estimate import Calibration
 from bot.agent.history import estimate_tokens
 from bot.agent.prices import Prices
@@ -74,13 +74,14 @@ class Bill:
 
     Attributes:
         payer: Whose accounts they go to.
-        refusal: The last call that was refused.
+        refusal: The last call that was refused, `refused_by` the budget that has done so.
         is_closed: No more calls are made.
     """
 
     def __init__(self, terms: Terms, payer: Payer) -> None:
         self.payer = payer
         self.refusal: BudgetSpent | None = None
+        self.refused_by: Scope | None = None
         self.is_closed = False
         self._terms = terms
         self._accounts: dict[str, tuple[Account, ...]] = {}  # by day
@@ -175,6 +176,7 @@ class Bill:
 
     def _refused(self, shortage: Shortage) -> BudgetSpent:
         self.refusal = BudgetSpent(shortage.tell(self._terms.calendar, self._terms.currency))
+        self.refused_by = shortage.account.scope
         log.info("model call refused", extra={"budget": shortage.account.scope.kind})
         return self.refusal
 

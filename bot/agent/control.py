@@ -10,12 +10,6 @@ CANCELLED = "Agent run cancelled for this session."
 NOTHING_RUNS = "No active agent run for this session."
 ADMINS_ONLY = "Only an admin can stop another session."
 
-CONTROL_COMMANDS = (
-    ("/kill", "Stop the answer that is being written"),
-    ("/kill all", "Stop it, and drop the messages that wait"),
-    ("/stop", "The same as /kill"),
-)
-
 _KILL = re.compile(r"\s*[/!](?:kill|stop)(?:@\S+)?(?:\s+(?P<rest>.*))?\s*", re.IGNORECASE | re.DOTALL)
 
 

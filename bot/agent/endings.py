@@ -5,6 +5,8 @@ import logging
 import time
 from collections.abc import Collection, Sequence
 
+from msgspec.structs import replace
+
 from bot.agent.moments import Moments
 from bot.agent.publishing import Publisher, end_of, silent_end
 from bot.agent.run import Outcome, Run
@@ -78,13 +80,15 @@ class Endings:
             await self._journal.requeue(run.id, run.attempt)
             return
         end = await self._publisher.end_of(run.message, run.attempt, outcome, seq=run.seq + 1, shown=run.text)
+        if run.destination is not None:
+            end = replace(end, address=run.destination, reply_to=None)
         try:
             await self._commit(end, record, in_context=outcome.in_context, absorbed=run.absorbed)
         except Fenced:
             if outcome.reason != "killed":
                 raise
             await self._cancel(run.message, end)  # it was killed before it had begun
-        self._publisher.end(end)
+        self._publisher.end(end, chat=run.message.address)
         for pending in run.absorbed:
             self.close_silently(pending)
         self._report(run, outcome, record)
@@ -140,7 +144,8 @@ class Endings:
     def tell_unsaved(self, run: Run) -> None:
         """Close the stream of a turn that could not be saved; it runs again at the next start."""
         outcome = Outcome(reason="error", text=UNSAVED)
-        self._bus.send(end_of(run.message, run.attempt, outcome, seq=run.seq + 1))
+        end = end_of(run.message, run.attempt, outcome, seq=run.seq + 1)
+        self._bus.send(replace(end, address=run.destination, reply_to=None) if run.destination else end)
         self._bus.emit(AgentEnd(session=run.session, run=run.id, reason="error", seconds=0.0))
 
     async def park(self, pending: Pending, crashes: int) -> None:

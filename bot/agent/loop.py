@@ -204,6 +204,14 @@ class AgentLoop:
         found = next((turn for turn in self.running() if turn.session == session), None)
         return found if lane.running is not None else None, len(lane.waiting)
 
+    def runs_by_chat(self) -> dict[SessionKey, list[RunId]]:
+        """The turns that are being done, by the chat they are for; commands do not count."""
+        found: dict[SessionKey, list[RunId]] = {}
+        for lane in self._lanes:
+            if lane.running is not None and not self._turn.is_command(lane.running.message):
+                found.setdefault(lane.running.message.address.session(), []).append(lane.running.id)
+        return found
+
     async def cancel(self, run: RunId, *, actor: str) -> bool:
         """Stop one run, whether it is being done or waits; False where it does neither."""
         return await self._brake.cancel(run, actor=actor)
@@ -263,6 +271,8 @@ class AgentLoop:
                 self.questions.release(message)
         if self._turn.is_command(message):
             return await self._take_command(message)
+        if self._settings.renewal is not None:
+            await self._settings.renewal.before(message)
         lane = self._lanes.get(message.session)
         if lane is not None and len(lane.waiting) >= self._rules.most(message):
             if lane.holds(message.dedupe_key) or await self._journal.knows(message):
@@ -362,7 +372,7 @@ class AgentLoop:
     async def _work(self, pending: Pending, lane: Lane) -> None:
         """Do one turn, and end it exactly once; this is where the errors of a turn stop."""
         message = self._people.known_as(pending.message)  # who they are may have changed while it waited
-        run = Run(replace(pending, message=message), self._bus)
+        run = Run(replace(pending, message=message), self._bus, self._turn.destination(message))
         run.steering = self._rules.steering(
             run, lane, fetch=self._turn.fetch, passes=self._turn.checks.passes
         )

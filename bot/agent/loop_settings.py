@@ -4,6 +4,7 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 
 from bot.agent.control import Everybody, People
+from bot.agent.renewal import Renewal
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -16,6 +17,7 @@ class LoopSettings:
         debounce: By channel: seconds to wait for the rest of what somebody writes in bursts.
         group_context: By channel: how many messages not meant for the bot are kept of a group.
         people: What they are, and who may speak.
+        renewal: Begins new sessions by itself; `None` where nobody wants that.
     """
 
     name: str
@@ -29,3 +31,4 @@ class LoopSettings:
     debounce: Mapping[str, float] = field(default_factory=dict)
     group_context: Mapping[str, int] = field(default_factory=dict)
     people: People = field(default_factory=Everybody)
+    renewal: Renewal | None = None

@@ -3,13 +3,13 @@
 from collections.abc import Callable
 from typing import Protocol
 
-from bot.messages import Address, InboundMessage, Role, decode_address, encoder
+from bot.messages import Address, InboundMessage, Role, Sender, decode_address, encoder
 
 
 class Chats(Protocol):
-    """Knows every chat."""
+    """Knows every chat, and who spoke there last."""
 
-    async def note_chat(self, address: Address) -> None: ...
+    async def note_chat(self, address: Address, person: Sender | None = None) -> None: ...
 
 
 class State(Protocol):
@@ -36,7 +36,7 @@ class Notebook:
     async def note(self, message: InboundMessage) -> None:
         """See the protocol."""
         address = message.address
-        await self._chats.note_chat(address)
+        await self._chats.note_chat(address, message.sender)
         name = f"{address.channel}:{message.sender.id}"
         if message.sender.role is Role.OWNER:  # on the page, which shows nothing but the history
             return

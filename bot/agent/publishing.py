@@ -10,7 +10,7 @@ from msgspec.structs import replace
 from bot.agent.run import Outcome
 from bot.agent.store import Pending
 from bot.bus import Bus
-from bot.messages import BY_ITSELF, Button, End, Failure, InboundMessage, InboxUpdate, utc_now
+from bot.messages import BY_ITSELF, Address, Button, End, Failure, InboundMessage, InboxUpdate, utc_now
 
 
 class Redactor(Protocol):
@@ -68,8 +68,13 @@ class Publisher:
             )
         )
 
-    def end(self, end: End) -> None:
-        """Send the end of a run to its channel, and to the inbox."""
+    def end(self, end: End, *, chat: Address | None = None, speaker: str = "") -> None:
+        """Send the end of a run to its channel, and to the inbox.
+
+        Args:
+            chat: Whose run it was, where the answer goes elsewhere.
+            speaker: Who has said it, if not the bot.
+        """
         self._bus.send(end)
         if end.reason == "error" and end.reference is not None:
             self._bus.emit(Failure(session=end.session, run=end.run, text=end.text, reference=end.reference))
@@ -80,8 +85,8 @@ class Publisher:
                     run=end.run,
                     id=f"{end.run}:answer",
                     direction="out",
-                    address=end.address,
-                    speaker=self.name,
+                    address=chat or end.address,
+                    speaker=speaker or self.name,
                     text=end.text,
                     at=utc_now(),
                     reason=end.reason,

@@ -4,10 +4,12 @@ import asyncio
 import logging
 import re
 import secrets
+import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from bot.errors import BotError
+from bot.inbox.base import Question
 from bot.messages import Address, Button, InboundMessage, Kind, SessionKey
 from bot.tools.base import Speaker, ToolContext
 
@@ -19,6 +21,8 @@ MAX_LABEL = 60  # characters on a button
 LATE = "That question is not open any more."
 EMPTY = "That is no answer: it has no words."
 NOT_YOURS = "That is for somebody else to answer."
+NO_OPTION = "That is no answer to it: it takes one of {options}."
+IN_YOUR_STEAD = "{by} has answered: {answer}"
 ANSWER = re.compile(
     r"[/!](?:answer|approve)(?:@\S+)?\s+(?P<id>[0-9a-f]{6})(?:\s+(?P<words>.+))?", re.DOTALL | re.I
 )
@@ -42,12 +46,16 @@ class _Open:
     """A question that somebody waits for."""
 
     id: str
+    chat: SessionKey  # of the turn that asks
     address: Address
+    session: SessionKey  # in which it is asked
     text: str
     options: tuple[str, ...]
     words: tuple[str, ...]  # by which an option may be named, beside its number and its text
     may_answer: Answerers
     takes_text: bool
+    ends_at: float  # seconds since 1970
+    asked_at: float = field(default_factory=time.time)
     answered: asyncio.Future[str] = field(default_factory=lambda: asyncio.get_running_loop().create_future())
     claimed_by: str | None = None  # the message that is being written down as its answer
 
@@ -82,20 +90,22 @@ class QuestionDesk:
         asker = context.message.sender.id
         question = _Open(
             id=secrets.token_hex(3),
+            chat=context.address.session(),
             address=address or context.address,
+            session=context.talk if address is None else address.session(),
             text=text,
             options=options[:MAX_OPTIONS],
             words=words,
             may_answer=answerers or (lambda message: message.sender.id == asker),
             takes_text=takes_text,
+            ends_at=time.time() + seconds,
         )
-        session = context.talk if address is None else SessionKey(question.address.session())
         self._open[question.id] = question
         try:
             async with asyncio.timeout(seconds):
                 await self.speaker.say(
                     question.address,
-                    session,
+                    question.session,
                     _render(text, question),
                     buttons=_buttons(question),
                     in_context=address is None,
@@ -148,6 +158,34 @@ class QuestionDesk:
         question.answered.set_result(answer)
         return answer
 
+    def waiting(self) -> list[Question]:
+        """What is open, the oldest first, whoever may answer it."""
+        return [_shown(question) for question in self._open.values() if not question.answered.done()]
+
+    async def answer(self, id_: str, text: str, *, by: str) -> str:
+        """Hand an operator's answer in, in the person's stead; gives it in the words of the options.
+
+        Args:
+            by: Who, as is told where the question was asked.
+
+        Raises:
+            NotAnswered: There is no such question, or that is no answer to it.
+            StoreError: The answer is taken, but nobody could be told of it.
+        """
+        question = self._open.get(id_)
+        if question is None or question.answered.done():
+            raise NotAnswered(LATE)
+        if not text.strip():
+            raise NotAnswered(EMPTY)
+        answer = _choose(text, question)
+        if not question.takes_text and answer not in question.options:
+            raise NotAnswered(NO_OPTION.format(options=", ".join(question.options)))
+        question.answered.set_result(answer)
+        if self.speaker is not None:
+            told = IN_YOUR_STEAD.format(by=by, answer=answer)
+            await self.speaker.say(question.address, question.session, told)
+        return answer
+
     def _of_text(self, message: InboundMessage) -> _Open | None:
         """The newest open question that what was said in a chat may answer."""
         if message.text.lstrip()[:1] in ("/", "!") or message.may_be_silent:
@@ -162,6 +200,19 @@ class QuestionDesk:
             ):
                 return question
         return None
+
+
+def _shown(question: _Open) -> Question:
+    return Question(
+        id=question.id,
+        chat=question.chat,
+        text=question.text,
+        options=question.options,
+        takes_text=question.takes_text,
+        is_approval=bool(question.words),  # those of approvals alone have words
+        asked_at=question.asked_at,
+        ends_at=question.ends_at,
+    )
 
 
 def _render(text: str, question: _Open) -> str:

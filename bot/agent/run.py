@@ -10,6 +10,7 @@ from bot.backends.base import NoSteering, Steering
 from bot.bus import Bus
 from bot.messages import (
     BY_ITSELF,
+    Address,
     Attachment,
     Button,
     Chunk,
@@ -51,9 +52,13 @@ class Run:
 
     Whatever comes first decides the outcome: the turn's own end, `/kill`, a deadline, the shutdown. From that
     moment on nothing of the turn is published, even if its task is slow to die.
+
+    Args:
+        destination: Where the answer goes, if not where the message came from.
     """
 
-    def __init__(self, pending: Pending, bus: Bus) -> None:
+    def __init__(self, pending: Pending, bus: Bus, destination: Address | None = None) -> None:
+        self.destination = destination
         self.message = pending.message
         self.attempt = pending.attempts + 1
         self.begun = pending.begun
@@ -90,11 +95,6 @@ class Run:
         """What was shown of the answer so far."""
         return "".join(self._parts)
 
-    @property
-    def stage_seconds(self) -> float:
-        """How long the present stage has lasted."""
-        return self._loop.time() - self._stage_began
-
     def chunk(self, text: str, *, replaces: bool = False) -> None:
         """Publish more of the answer, unless the run is over."""
         if self._over.done():
@@ -107,16 +107,17 @@ class Run:
         self._parts.append(text)
         self.seq += 1
         message = self.message
+        replies = message.trigger not in BY_ITSELF and self.destination is None
         self._bus.send(
             Chunk(
                 run=message.run,
                 session=message.session,
-                address=message.address,
+                address=self.destination or message.address,
                 attempt=self.attempt,
                 seq=self.seq,
                 text=text,
                 replaces=replaces,
-                reply_to=None if message.trigger in BY_ITSELF else message.platform_id,
+                reply_to=message.platform_id if replies else None,
             )
         )
 

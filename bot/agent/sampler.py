@@ -1,23 +1,35 @@
 """Model calls that belong to no step of a turn: a text is asked for, in silence."""
 
 import time
-from collections.abc import AsyncGenerator, Sequence
+from collections.abc import AsyncGenerator, Callable, Sequence
 from contextlib import aclosing
 
 from bot.agent.compaction import CompactionFailed
 from bot.agent.estimate import estimate_prompt
 from bot.agent.spending import open_tab
 from bot.agent.tab import Tab
-from bot.backends.base import AgentBackend, ErrorEvent, MessageEvent, NoTools, TurnInput
+from bot.backends.base import AgentBackend, ErrorEvent, MessageEvent, NoTools, Oversight, TurnInput
 from bot.errors import ContextOverflow
 from bot.messages import RunId, SessionKey, new_id
 from bot.models.base import PromptMessage
 
 
 class Sampler:
-    """Has a session's backend write a text, in silence and without tools; the turn that runs here pays."""
+    """Has a session's backend write a text, in silence and without tools; the turn that runs here pays.
 
-    def __init__(self, backend: AgentBackend, session: SessionKey, model: str | None) -> None:
+    Args:
+        guard: Hides from the model what it must not read; without it, it reads what it is given.
+    """
+
+    def __init__(
+        self,
+        backend: AgentBackend,
+        session: SessionKey,
+        model: str | None,
+        *,
+        guard: Callable[[Oversight], Oversight] | None = None,
+    ) -> None:
+        self._guard = guard
         self._backend = backend
         self._session = session
         self._model = model
@@ -37,7 +49,7 @@ class Sampler:
             tools=NoTools(),
             max_output=max_tokens,
             deadline=time.monotonic() + 600,
-            oversight=tab,
+            oversight=tab if self._guard is None else self._guard(tab),
         )
         text = ""
         events = self._backend.run(turn)

@@ -4,13 +4,14 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Protocol
 
+from bot.agent.accounts import Scope
 from bot.agent.asides import Display
 from bot.agent.moments import Moments
 from bot.agent.shortening import HistoryShortening, NoHistoryShortening
 from bot.agent.spending import Spending
 from bot.agent.store import Overheard
 from bot.backends.base import NoTools, Oversight, Tools
-from bot.messages import Button, Frozen, InboundMessage
+from bot.messages import Address, Button, Frozen, InboundMessage
 from bot.tools.base import Ledger
 
 
@@ -161,6 +162,16 @@ class Notes(Protocol):
         """The text, framed as data; empty where there is nothing."""
 
 
+class Operators(Protocol):
+    """Knows what operators have put to a chat; asked in every turn, so it has to be quick."""
+
+    def has_taken(self, message: InboundMessage) -> bool:
+        """Whether one of them answers there in the agent's stead."""
+
+    def destination(self, message: InboundMessage) -> Address | None:
+        """Where the answer goes instead; `None` where it goes where the message came from."""
+
+
 class NoToolSource:
     """Gives nobody any tool."""
 
@@ -179,6 +190,7 @@ class Seams:
     Attributes:
         is_operator: Whether a sender's words are as good as the owner's.
         links: Takes apart links of an answer that could carry something out.
+        on_spent: Told of a message that a budget has refused, of which budget, and in which words.
     """
 
     is_operator: Callable[[InboundMessage], bool] = lambda message: False
@@ -195,6 +207,8 @@ class Seams:
     learner: Learner | None = None
     notes: Notes | None = None
     media: MediaSource | None = None
+    operators: Operators | None = None
+    on_spent: Callable[[InboundMessage, Scope, str], None] | None = None
     tools: ToolSource = field(default_factory=NoToolSource)
     moments: Moments = field(default_factory=Moments)
     display: Display = field(default_factory=Display)

@@ -9,7 +9,7 @@ A crash loses at most the figures of the attempts that were under way: the commi
 """
 
 import time
-from collections.abc import AsyncGenerator, Callable, Iterator, Mapping
+from collections.abc import AsyncGenerator, Callable, Iterator, Mapping, Sequence
 from contextlib import asynccontextmanager, contextmanager, nullcontext
 from contextvars import ContextVar
 
@@ -51,6 +51,7 @@ class Spending:
         zone: The time zone of the days.
         books: Where what was used is kept.
         now: Seconds since 1970.
+        account_of: See `Accounts`.
 
     Attributes:
         calendar: Tells the day.
@@ -66,13 +67,14 @@ class Spending:
         zone: str = "UTC",
         books: Books | None = None,
         now: Callable[[], float] = time.time,
+        account_of: Callable[[str], str] = str,
     ) -> None:
         budgets = budgets or BudgetsSettings()
         self.calendar = Calendar(zone, now)
         self.currency = budgets.currency
         self.prices = Prices(prices or {})
         books = books or NoBooks()
-        self._accounts = Accounts(budgets, books)
+        self._accounts = Accounts(budgets, books, account_of=account_of)
         self._terms = Terms(
             prices=self.prices,
             accounts=self._accounts,
@@ -85,6 +87,10 @@ class Spending:
     def open(self, payer: Payer) -> Bill:
         """Open a bill."""
         return Bill(self._terms, payer)
+
+    def forget(self, people: Sequence[str]) -> None:
+        """See `Accounts.forget`."""
+        self._accounts.forget(people)
 
     @asynccontextmanager
     async def aside(self, payer: Payer) -> AsyncGenerator[Bill]:

@@ -148,6 +148,21 @@ class Posted(Frozen, frozen=True, kw_only=True):
     end: int | None = None
 
 
+class Undelivered(Frozen, frozen=True, kw_only=True):
+    """An answer in the outbox.
+
+    Attributes:
+        is_failed: The platform will never take it.
+        tries: That have failed.
+        created_at: Seconds since 1970.
+    """
+
+    end: End
+    is_failed: bool
+    tries: int
+    created_at: float
+
+
 class Journal(Protocol):
     """The durable state of every accepted message.
 
@@ -193,6 +208,9 @@ class Journal(Protocol):
         Args:
             most: How many are kept of a session, the newest.
         """
+
+    async def leave_overheard(self, run: RunId) -> None:
+        """Keep what a turn was given of a group's talk for the next one: it has answered nothing."""
 
     async def amend(self, change: InboundMessage) -> Amended:
         """Follow an edit or a deletion in the history; a message that waits is changed or taken out."""

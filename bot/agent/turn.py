@@ -46,6 +46,7 @@ from bot.errors import BudgetSpent, ModelError
 from bot.hooks.points import MAX_ROUNDS
 from bot.hooks.state import turn_state
 from bot.messages import (
+    Address,
     InboundMessage,
     SessionKey,
     Trigger,
@@ -141,6 +142,8 @@ class Turn:
                 if not bill.is_refused(str(error)):
                     raise
                 outcome = _refused(str(error), run)
+            if bill.refused_by is not None and self._seams.on_spent is not None:
+                self._seams.on_spent(run.message, bill.refused_by, str(bill.refusal))
             return await self._moments.sending(run, outcome)
 
     async def _answer(self, run: Run, bill: Bill) -> Outcome:
@@ -158,6 +161,8 @@ class Turn:
         taint().request = received.text
         if (refused := await self._checks.scan(run, run.message)) is not None:
             return refused
+        if self._is_taken(run.message):
+            return await self._leave_to_operator(run, begun)
         begun = await self._checks.screen(run, begun)
         message = await self._fetch(run)
         if (heard := _heard(message)) and (refused := await self._checks.scan(run, heard)) is not None:
@@ -168,6 +173,22 @@ class Turn:
         with Tab(bill) as tab:
             outcome = await self._converse(run, backend, prompt, tools, tab)
         return await self._checks.look_at_answer(run, outcome)
+
+    def destination(self, message: InboundMessage) -> Address | None:
+        """Where the answer to a message goes, if not where it came from."""
+        operators = self._seams.operators
+        return None if operators is None else operators.destination(message)
+
+    def _is_taken(self, message: InboundMessage) -> bool:
+        """Whether an operator answers, in the agent's stead."""
+        return self._seams.operators is not None and self._seams.operators.has_taken(message)
+
+    async def _leave_to_operator(self, run: Run, begun: Begun) -> Outcome:
+        """End without an answer; the agent reads the message when it has the chat again."""
+        if begun.overheard:
+            await self._journal.leave_overheard(run.id)
+        log.info("left to an operator", extra={"trigger": run.message.trigger.value})
+        return Outcome(reason="silent", text="")
 
     async def _begin(self, run: Run) -> Begun:
         if run.begun is not None:  # by the commit that accepted the message

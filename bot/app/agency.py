@@ -20,6 +20,7 @@ from bot.agent.seams import NoToolSource, Outward, Seams
 from bot.agent.shortening import HistoryShortening
 from bot.agent.spending import Spending
 from bot.agent.subagents import Subagents
+from bot.agent.taint import person_of
 from bot.app.parts import workshop_settings
 from bot.app.remembering import Remembering
 from bot.backends.base import Tools
@@ -91,10 +92,21 @@ class Agency:
         self._stack = AsyncExitStack()
         store, bus = around.store, around.bus
         self._scheduler = Scheduler(store.schedules, bus.publish)
-        self.planner = Planner(store.schedules, zone=settings.timezone, on_change=self._scheduler.wake)
+        self.planner = Planner(
+            store.schedules,
+            zone=settings.timezone,
+            on_change=self._scheduler.wake,
+            own_zone=lambda message: store.people.habits(person_of(message)).zone,
+        )
         self._subagents = Subagents(around.router, tools_for=self._tools_of_subagent, bus=bus)
         self.settled = asyncio.Event()
-        self.spending = Spending(settings.prices, settings.budgets, zone=settings.timezone, books=store.usage)
+        self.spending = Spending(
+            settings.prices,
+            settings.budgets,
+            zone=settings.timezone,
+            books=store.usage,
+            account_of=store.people.key_of,
+        )
         self.questions = QuestionDesk()
         self.moments = Moments(around.hooks, on_scheduled_end=self._scheduler.note_end)
         self.shortening = HistoryShortening(

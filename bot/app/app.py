@@ -10,6 +10,7 @@ from dataclasses import replace
 from types import TracebackType
 from typing import Literal, Self
 
+from bot.adjusting import Adjusting
 from bot.agent.constraints import Directories
 from bot.agent.loop import AgentLoop, RunningTurn
 from bot.agent.notebook import Notebook
@@ -19,7 +20,9 @@ from bot.agent.watchdog import LagGuard
 from bot.alarm import Alarm
 from bot.app.agency import Agency, Around
 from bot.app.doors import Doors, outside_of
-from bot.app.interface import API_CHANNEL, make_api, make_tracing, make_webhooks
+from bot.app.front import Behind, Front
+from bot.app.interface import API_CHANNEL, make_tracing, make_webhooks
+from bot.app.operating import Operating, Works, muted_in, watch_for_new
 from bot.app.parts import (
     accounts_of,
     audit_log,
@@ -28,14 +31,16 @@ from bot.app.parts import (
     media_of,
     prompt_builder,
     quiet_redactor,
+    renewal_of,
     router_of,
     rules_of,
-    web_settings,
 )
+from bot.app.peopling import Noting, linking_of, people_commands
 from bot.app.protection import Protection
 from bot.app.remembering import Remembering
 from bot.app.secrets import fill_secrets
 from bot.app.vocabulary import open_plugins, ports_of
+from bot.app.workings import notice_knobs
 from bot.backends.base import AgentBackend
 from bot.backends.one import OneBackend
 from bot.backends.router import Router
@@ -45,24 +50,22 @@ from bot.commands.builtin import builtin_commands
 from bot.commands.call import Command
 from bot.commands.engine import ChannelState
 from bot.commands.registry import Commands
-from bot.commands.release import Blocked, ReleaseCommands
+from bot.commands.release import Blocked, ReleaseCommands, Releases
 from bot.hooks.points import AfterToolCall, GatewayStart, GatewayStop, SessionEnd
 from bot.hooks.registry import Hooks
+from bot.inbox.base import Desk
 from bot.messages import Address, Frozen, RunId, SessionKey, SessionSwitched
-from bot.metrics import Metrics
 from bot.models.providers import ModelSetup
 from bot.running import RunningBot
 from bot.scheduler.heartbeat import Target
 from bot.settings import Settings
 from bot.telemetry import hide_in_log
 from bot.tools.base import Tool
-from bot.web.api.lazy import Api
+from bot.web.dashboard.lazy import Dashboard
 from bot.web.health import Readiness
-from bot.web.server import WebServer
 from channels.intake import Rules
 from channels.platforms import Platforms, Surroundings
 from channels.registry import AdapterFactory
-from channels.web import routes
 from memory.home import Home
 from memory.journal import JournalEntry
 from memory.store import Store
@@ -99,8 +102,11 @@ class App:
             leaves the platforms alone, too.
 
     Attributes:
+        pages: Those of the operators; there where the web server is on.
         restart_asked: Set when an admin wants the process to start again.
     """
+
+    pages: Dashboard
 
     def __init__(
         self,
@@ -156,8 +162,15 @@ class App:
         sys.setswitchinterval(SWITCH_SECONDS)
         home = self._stack.enter_context(Home(self._written.data_dir))
         settings = self._settings = await fill_secrets(self._written)
-        self.store = await enter(Store(settings.data_dir, synchronous=settings.store.synchronous))
-        hide_in_log(quiet_redactor(settings, settings.redaction.logs).redact)
+        self.store = await enter(
+            Store(
+                settings.data_dir,
+                synchronous=settings.store.synchronous,
+                share_sessions=settings.people.share_sessions,
+            )
+        )
+        self._quiet = quiet_redactor(settings, settings.redaction.logs).redact
+        hide_in_log(self._quiet)
         self.audit = audit_log(settings, self.store, on_failure=self._audit_failed)
         await self.audit.open()
         self._stack.push_async_callback(self.audit.aclose)
@@ -172,7 +185,7 @@ class App:
         await self._open_channels(changed.get("presence"))
         self._turn = self._make_turn(router)
         self._bot.loop = self.loop = self._agent_loop()
-        await self._agency.furnish(self.loop.speaker, self._own_tools, self._plugins)
+        await self._agency.furnish(self.loop.speaker, self._own_tools, self.plugins)
         self._webhooks = await enter(make_webhooks(settings, self.store, self.bus))
         await enter(make_tracing(settings, self.bus, self.hooks))
         await enter(self.loop)
@@ -180,15 +193,17 @@ class App:
         self._stack.push_async_callback(self.platforms.stop_hearing)
         self.store.sessions.on_switch = self._tell_of_switch
         self.store.sessions.on_end = self._end_session
-        if (name := changed.get("name")) is not None:
-            await self._bot.rename(name)
+        self.adjusting = Adjusting(
+            settings,
+            self._bot,
+            book=self.store.changed_settings,
+            audit=self.audit,
+            more=notice_knobs(settings.notices, self._alarm),
+        )
+        await self.adjusting.restore(changed)
         if self._has_web:
-            web = web_settings(settings)
-            api = self._api()
-            every = [*routes(self.hubs), *self.platforms.routes(), *api.routes()]
-            server = await enter(WebServer(web, every, self._readiness, audit=self.audit))
-            self._stack.push_async_callback(api.aclose)
-            self.url = server.url
+            front = await enter(Front(settings, self, self._behind(router)))
+            self.url, self.pages = front.url, front.pages
         home.announce(self.url)
         self._stack.push_async_callback(self.drain)
         self._readiness.reason = None
@@ -207,8 +222,16 @@ class App:
         )
         protection, redact = self._protection, self._protection.redactor.redact
         self._alarm = await enter(
-            Alarm(self.bus, self.store.outbox, admin_chats=self._notebook.admin_chats, redact=redact)
+            Alarm(
+                self.bus,
+                self.store.outbox,
+                admin_chats=self._notebook.admin_chats,
+                notices=settings.notices,
+                is_muted=muted_in(self.store.inbox),
+                redact=redact,
+            )
         )
+        watch_for_new(settings, self.hooks, self._alarm)
         protection.watch(self.doors, on_blocked=self._tell_of_blocked)
         self._stack.push_async_callback(protection.aclose)
         self._remembering = await enter(
@@ -235,6 +258,14 @@ class App:
         )
         self._agency = await enter(Agency(settings, around))
         self._remembering.spending = self._agency.spending
+        self._operating = await enter(self._make_operating(router))
+        self.desk: Desk = self._operating.desk
+        self.linking = linking_of(
+            self.store,
+            self.audit,
+            speaker=lambda: self.loop.speaker,
+            on_change=self._agency.spending.forget,
+        )
         self.commands = await self._commands(router)
 
     def _tell_of_blocked(self, blocked: Blocked) -> None:
@@ -260,6 +291,7 @@ class App:
         self._stack.push_async_callback(_cancel, warming)
         self._agency.look_around()
         await self._stack.enter_async_context(self._remembering.retention)
+        await self._stack.enter_async_context(self._operating.watch)
 
     def _audit_failed(self, cause: str) -> None:
         if not self._readiness.reason:  # at the start and at the end there is nobody to tell it to
@@ -292,6 +324,24 @@ class App:
         session = await self.store.history.resolve(address.session())
         return self._bot.activity(session).is_busy
 
+    def _make_operating(self, router: Router | OneBackend) -> Operating:
+        works = Works(
+            store=self.store,
+            bus=self.bus,
+            bot=self._bot,
+            doors=self.doors,
+            audit=self.audit,
+            alarm=self._alarm,
+            router=router,
+            prompts=self._prompts,
+            spending=self._agency.spending,
+            redact=self._protection.redactor.redact,
+            loop=lambda: self.loop,
+            undelivered=UNDELIVERED,
+            live=LIVE_CHANNELS,
+        )
+        return Operating(self._settings, works)
+
     async def _commands(self, router: Router | OneBackend) -> Commands:
         ports = ports_of(
             self._settings,
@@ -303,19 +353,21 @@ class App:
             doors=self.doors,
             rules=self._rules,
         )
-        releasing = ReleaseCommands(
+        self.releases = Releases(
             self.store.blocked, publish=self.bus.publish, tell=self._say, audit=self.audit
-        ).commands()
+        )
         every = [
             *builtin_commands(ports),
             *self._remembering.commands(self._bot),
             *self.doors.slash_commands(),
-            *releasing,
+            *people_commands(self.linking, self.store, self.doors),
+            *ReleaseCommands(self.releases).commands(),
             *self._agency.commands(),
+            *self._operating.commands(),
             *self._own_commands,
         ]
-        self._plugins = await open_plugins(self._settings, self.hooks, every)
-        every += [command for plugin in self._plugins for command in plugin.parts.commands]
+        self.plugins = await open_plugins(self._settings, self.hooks, every)
+        every += [command for plugin in self.plugins for command in plugin.parts.commands]
         self.doors.commands = made = Commands(every, admins=lambda: self.doors.steering, audit=self.audit)
         return made
 
@@ -360,13 +412,17 @@ class App:
     def _agent_loop(self) -> AgentLoop:
         return AgentLoop(
             loop_settings(
-                self._settings, admins=self.doors.steering, live_channels=UNDELIVERED, people=self.doors
+                self._settings,
+                admins=self.doors.steering,
+                live_channels=UNDELIVERED,
+                people=self.doors,
+                renewal=renewal_of(self._settings, self.store, self._bot, self.doors),
             ),
             bus=self.bus,
             journal=self.store.journal,
             turn=self._turn,
             audit=self.audit,
-            chats=self._notebook,
+            chats=Noting(self._notebook, self.store.people),
             rules=self._rules,
             questions=self._agency.questions,
         )
@@ -374,6 +430,12 @@ class App:
     def _joined_seams(self) -> Seams:
         """What the caller wants in the turn, and our own where it names nothing."""
         seams = self._protection.join(self._seams)
+        notices = self._settings.notices
+        seams = replace(
+            seams,
+            operators=seams.operators or self._operating.diversions,
+            on_spent=self._alarm.budget_spent if notices.budget else seams.on_spent,
+        )
         return self._agency.join(
             replace(
                 seams,
@@ -384,6 +446,18 @@ class App:
             )
         )
 
+    def _behind(self, router: Router | OneBackend) -> Behind:
+        return Behind(
+            bot=self._bot,
+            agency=self._agency,
+            audit=self.audit,
+            prompts=self._prompts,
+            readiness=self._readiness,
+            redact=self._quiet,
+            router=router,
+            webhooks=self._webhooks,
+        )
+
     async def _end_session(self, session: SessionKey, reason: Literal["new", "reset", "deleted"]) -> None:
         if reason == "deleted":
             await self._agency.workshop.forget(session)
@@ -392,28 +466,12 @@ class App:
     def _tell_of_switch(self, chat: SessionKey, session: SessionKey) -> None:
         self.bus.emit(SessionSwitched(session=session, chat=chat))
 
-    def _api(self) -> Api:
-        metrics = Metrics(
-            self.bus,
-            self.hooks,
-            depths=self.store.runs,
-            lanes=lambda: self.loop,
-            channels=self._bot.channels,
-            waits=self.platforms.waits,
-        )
-        self._stack.push_async_callback(metrics.aclose)
-        return make_api(
-            self._settings,
-            self.store,
-            self.bus,
-            bot=self,
-            audit=self.audit,
-            planner=self._agency.planner,
-            metrics=metrics,
-            webhooks=self._webhooks,
-        )
-
     # --- what the operator's routes and the command line ask
+
+    @property
+    def remembering(self) -> Remembering:
+        """What is remembered for long."""
+        return self._remembering
 
     @property
     def tools(self) -> tuple[Tool, ...]:

@@ -107,16 +107,30 @@ class Doors:
         """Who waits to be let in."""
         return await self.pairing.waiting()
 
-    async def let_in(self, code: str, role: Role | None = None) -> LetIn:
-        """Let somebody in, for the owner at the terminal or the page.
+    async def let_in(
+        self, code: str, role: Role | None = None, *, by: str = AT_THE_PAGE, rank: Role = Role.OWNER
+    ) -> LetIn:
+        """Let somebody in; without `by`, for the owner at the terminal or the page.
+
+        Raises:
+            BotError: Nobody waits with this code, or whoever is of this rank may not give the role.
+        """
+        is_owner = rank is Role.OWNER
+        done = await self.pairing.let_in(code, role=role, by=by, rank=rank, is_owner=is_owner)
+        if done is None:
+            raise BotError(NO_SUCH)
+        return done
+
+    async def turn_away(self, code: str, *, by: str) -> Request:
+        """Hear nothing of somebody for a day.
 
         Raises:
             BotError: Nobody waits with this code.
         """
-        done = await self.pairing.let_in(code, role=role, by=AT_THE_PAGE, rank=Role.OWNER, is_owner=True)
-        if done is None:
+        request = await self.pairing.turn_away(code, by=by)
+        if request is None:
             raise BotError(NO_SUCH)
-        return done
+        return request
 
 
 def outside_of(

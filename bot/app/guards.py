@@ -9,7 +9,7 @@ from bot.messages import InboundMessage
 from bot.settings import Settings
 from memory.blocked import BlockedMessages
 from security.guardian import AnswerGuard, CommandGuard, Guardian, MessageGuard, SendGuard, open_judge
-from security.injection import load_scanner
+from security.injection import LazyScanner
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -30,17 +30,14 @@ class Guards:
 def guards_of(
     settings: Settings,
     shelf: BlockedMessages,
+    scanner: LazyScanner,
     *,
     audit: Audit,
     is_admin: Callable[[InboundMessage], bool],
     on_blocked: Callable[[Blocked], None],
 ) -> Guards:
     """Put them together; nothing is loaded before it is needed."""
-    guardian = Guardian(
-        settings.guardian,
-        lambda: load_scanner(settings.injection),
-        open_judge(settings.guardian, settings.openai),
-    )
+    guardian = Guardian(settings.guardian, scanner, open_judge(settings.guardian, settings.openai))
     return Guards(
         guardian=guardian,
         messages=MessageGuard(

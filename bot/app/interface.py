@@ -8,14 +8,22 @@ from typing import Protocol
 
 from bot.agent.audit import Audit
 from bot.app.doors import Doors
+from bot.app.remembering import Remembering
 from bot.bus import Bus
 from bot.errors import ConfigError
 from bot.hooks.registry import Hooks
+from bot.inbox.base import Desk
+from bot.long_term import LongTerm
 from bot.metrics import Metrics
+from bot.people import Linking, People
 from bot.settings import Settings
 from bot.web.api.base import CHANNEL, AuditBook, Operated, Parts, Planner
 from bot.web.api.feed import Feed
 from bot.web.api.lazy import Api
+from bot.web.dashboard.base import Parts as PageParts
+from bot.web.dashboard.gauge import Gauge
+from bot.web.dashboard.lazy import Dashboard
+from bot.web.dashboard.panels.workings import Workings
 from bot.webhooks import Vault, Webhooks
 from memory.store import Store
 from security.audit import AuditBook as Book
@@ -25,9 +33,14 @@ NO_TRACES = "BOT_TRACING__ENDPOINT needs OpenTelemetry: pip install 'switchboard
 
 
 class Wired(Operated, Protocol):
-    """The bot as it is steered, and its doors."""
+    """The bot as it is steered, its doors and inbox, who is who there, and what it remembers."""
 
     doors: Doors
+    desk: Desk
+    linking: Linking
+
+    @property
+    def remembering(self) -> Remembering: ...
 
 
 class LazyVault:
@@ -92,6 +105,27 @@ def make_api(
             open_audit=open_audit,
             metrics=metrics,
             webhooks=webhooks,
+            desk=bot.desk,
+            linking=bot.linking,
+            memories=bot.remembering.memories,
+            redact=bot.remembering.redact,
+        )
+    )
+
+
+def make_dashboard(
+    api: Api, *, desk: Desk, people: People, memories: LongTerm | None, gauge: Gauge, workings: Workings
+) -> Dashboard:
+    """The operator's pages; nothing heavy is loaded before the first one is opened."""
+    return Dashboard(
+        PageParts(
+            name=api.parts.name,
+            desk=desk,
+            api=api.parts,
+            people=people,
+            memories=memories,
+            gauge=gauge,
+            workings=workings,
         )
     )
 

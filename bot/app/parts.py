@@ -1,9 +1,11 @@
 """What the parts of the bot are given of the settings."""
 
 from collections.abc import Callable, Collection, Mapping
+from datetime import time
 from functools import partial
 from secrets import token_bytes
 from urllib.parse import urlsplit
+from zoneinfo import ZoneInfo
 
 from bot.agent.choice import SessionSettings, queue_rules
 from bot.agent.constraints import AgentsFile, Constraints, Directories
@@ -11,6 +13,7 @@ from bot.agent.control import People
 from bot.agent.loop_settings import LoopSettings
 from bot.agent.prompt import PromptBuilder
 from bot.agent.queueing import QueueRules, RulesOf
+from bot.agent.renewal import Renewal
 from bot.agent.seams import InputGuard
 from bot.agent.workspace import Workspace
 from bot.backends.base import AgentBackend
@@ -21,6 +24,7 @@ from bot.bus import Bus
 from bot.commands.registry import Commands
 from bot.models.providers import ModelSetup
 from bot.models.transcription import Transcriber
+from bot.running import RunningBot
 from bot.settings import ChannelSettings, Settings, WebSettings
 from bot.settings.audit import AuditSettings
 from bot.settings.redaction import PlaceSettings
@@ -134,6 +138,22 @@ def rules_of(settings: Settings, choices: SessionSettings) -> RulesOf:
     return queue_rules(choices, default, queue.channels)
 
 
+def renewal_of(settings: Settings, store: Store, bot: RunningBot, people: People) -> Renewal | None:
+    """What begins new sessions by itself; `None` where the settings want none."""
+    hours, at = settings.sessions.idle_reset_hours, settings.sessions.daily_reset_at
+    if hours is None and at is None:
+        return None
+    return Renewal(
+        store.sessions,
+        store.journal,
+        is_busy=lambda session: bot.activity(session).is_busy,
+        speaker=lambda: bot.loop.speaker,
+        people=people,
+        idle=hours * 3_600 if hours is not None else None,
+        daily_at=(time.fromisoformat(at), ZoneInfo(settings.timezone)) if at is not None else None,
+    )
+
+
 def workshop_settings(settings: Settings) -> WorkshopSettings:
     """What tools need."""
     return WorkshopSettings(
@@ -149,7 +169,12 @@ def workshop_settings(settings: Settings) -> WorkshopSettings:
 
 
 def loop_settings(
-    settings: Settings, *, admins: Collection[str], live_channels: Collection[str], people: People
+    settings: Settings,
+    *,
+    admins: Collection[str],
+    live_channels: Collection[str],
+    people: People,
+    renewal: Renewal | None,
 ) -> LoopSettings:
     """What the loop needs; `admins` is a live set."""
     sections: dict[str, ChannelSettings] = {name: getattr(settings, name) for name in ADAPTERS}
@@ -165,6 +190,7 @@ def loop_settings(
         debounce={name: section.debounce for name, section in sections.items()},
         group_context={name: section.group_context for name, section in sections.items()},
         people=people,
+        renewal=renewal,
     )
 
 

@@ -14,6 +14,7 @@ from bot.tools.approval import Suspicion
 from bot.tools.base import Gate
 from memory.store import Store
 from security.audit import AuditLog, note_hidden
+from security.injection import LazyScanner, load_scanner
 
 
 class Protection:
@@ -36,7 +37,8 @@ class Protection:
         self.redactor = redactor or redactor_of(
             settings, settings.redaction.outbound, on_hidden=note_hidden(audit, "outbound")
         )
-        self.taint = taint_guards(settings, store.taints, audit)
+        self._scanner = LazyScanner(lambda: load_scanner(settings.injection))
+        self.taint = taint_guards(settings, store.taints, self._scanner, audit)
 
     def watch(self, doors: Doors, *, on_blocked: Callable[[Blocked], None]) -> None:
         """Set the Guardian up, once it is known who may do what; before messages come."""
@@ -44,6 +46,7 @@ class Protection:
         self._guards = guards_of(
             self._settings,
             self._store.blocked,
+            self._scanner,
             audit=self._audit,
             is_admin=doors.is_admin,
             on_blocked=on_blocked,

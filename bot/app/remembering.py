@@ -14,9 +14,10 @@ from bot.backends.router import Router
 from bot.commands.call import Command
 from bot.commands.engine import Engine
 from bot.commands.memory import MemoryCommands
-from bot.long_term import ByAddress, LongTerm
+from bot.long_term import ByPerson, LongTerm
 from bot.messages import InboundMessage
 from bot.models.base import PromptMessage
+from bot.people import PersonNotes
 from bot.settings import Settings
 from bot.tools.base import Speaker, Tool
 from bot.tools.memory import MemoryTools
@@ -38,7 +39,8 @@ class Remembering:
 
     Attributes:
         memories: `None` where memory is off.
-        learner, notes: For the turn; `None` where there is nothing to learn with or to tell.
+        learner, notes: For the turn; `learner` is `None` where there is nothing to learn with.
+        redact: Masks what is not to be remembered.
         retention: To be entered once people are served.
         spending: What model calls for learning are paid from.
     """
@@ -55,12 +57,12 @@ class Remembering:
         self._store = store
         self._router = router
         self._stack = AsyncExitStack()
-        self._redact = quiet_redactor(settings, settings.redaction.memory).redact
+        self.redact = quiet_redactor(settings, settings.redaction.memory).redact
         home = settings.data_dir
-        self.whose = ByAddress(personal_in_groups=settings.memory.personal_in_groups)
+        self.whose = ByPerson(store.people, personal_in_groups=settings.memory.personal_in_groups)
         self.memories: LongTerm | None = None
         self.learner: AutoLearn | None = None
-        self.notes: MemoryNotes | None = None
+        self.notes = PersonNotes(store.people)
         self.spending = Spending()
         self.retention = Retention(
             store.database,
@@ -81,7 +83,8 @@ class Remembering:
         if memories is None:
             return self
         watch = Watch()
-        self.notes = MemoryNotes(
+        store.people.adding = memories.shelf.adding
+        notes = MemoryNotes(
             memories,
             self.whose,
             watch,
@@ -89,13 +92,14 @@ class Remembering:
             threshold=settings.threshold,
             max_tokens=settings.max_tokens,
         )
+        self.notes = PersonNotes(store.people, notes)
         if settings.auto_learn:
             learner = AutoLearn(
                 memories,
                 self.whose,
                 self._ask,
                 watch,
-                redact=self._redact,
+                redact=self.redact,
                 set_title=store.sessions.suggest_title,
             )
             self.learner = await self._stack.enter_async_context(learner)
@@ -110,7 +114,7 @@ class Remembering:
         """What the model may call."""
         yield from RecallTools(self._store.recall, self.memories, self.whose).tools()
         if self.memories is not None:
-            yield from MemoryTools(self.memories, self.whose, redact=self._redact).tools()
+            yield from MemoryTools(self.memories, self.whose, redact=self.redact).tools()
 
     def commands(self, engine: Engine) -> tuple[Command, ...]:
         """The slash commands."""
@@ -121,7 +125,8 @@ class Remembering:
             self._store.sessions,
             engine,
             self._exports,
-            redact=self._redact,
+            redact=self.redact,
+            people=self._store.people,
         ).commands()
 
     async def _ask(self, message: InboundMessage, messages: Sequence[PromptMessage], max_tokens: int) -> str:

@@ -8,8 +8,8 @@ from bot.tools.approval import Suspicion
 from bot.tools.base import Gate, Watch
 from memory.taints import Taints
 from security.audit import AuditLog, note_denied
-from security.injection import load_scanner
-from security.taint import Links, Places, ResultScreen, SpeechGate, TaintPolicy, TextScreen
+from security.injection import LazyScanner
+from security.taint import LabelScreen, Links, Places, ResultScreen, SpeechGate, TaintPolicy, TextScreen
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -28,12 +28,12 @@ class TaintGuards:
     suspicions: Sequence[Suspicion] = ()
 
 
-def taint_guards(settings: Settings, marks: Taints, audit: AuditLog) -> TaintGuards:
+def taint_guards(settings: Settings, marks: Taints, scanner: LazyScanner, audit: AuditLog) -> TaintGuards:
     """Make them; the scanner is loaded when there is something to look at."""
-    texts = TextScreen(lambda: load_scanner(settings.injection), audit.note)
+    texts = TextScreen(scanner, audit.note)
     denials = note_denied(audit)
     if not settings.taint.enabled:
-        return TaintGuards(texts=texts, watch=Watch(note_denied=denials))
+        return TaintGuards(texts=texts, watch=Watch(screen=LabelScreen(), note_denied=denials))
     links = Links(settings.taint.hosts)
     places = Places(settings.data_dir / "workspace", marks)
     return TaintGuards(

@@ -91,7 +91,7 @@ class AdminCommands:
 
     async def set_name(self, call: Call) -> Answer:
         """`/admin setname [name]`; without one, back to the name of the settings."""
-        name = " ".join(call.word("name").translate(BRACKETS).split())[:MAX_NAME]
+        name = clean_name(call.word("name"))
         if call.word("name") and not name:
             return refuse("Nothing is left of that name without brackets.")
         in_force = await self._operations.rename(name or None)
@@ -100,7 +100,7 @@ class AdminCommands:
 
     async def set_status(self, call: Call) -> Answer:
         """`/admin setstatus <status> [activity]`."""
-        status, activity = call.word("status"), " ".join(call.word("activity").split())[:MAX_STATUS]
+        status, activity = call.word("status"), clean_activity(call.word("activity"))
         if activity.lower() == "none":
             activity = ""
         shown = await self._operations.set_presence(status, activity or None)
@@ -172,6 +172,16 @@ class AdminCommands:
             _command("broadcast", "Write to every chat", self.broadcast, text, is_operators=True),
             _command("journal", "Show what is not answered", self.journal, action, id_, is_operators=True),
         )
+
+
+def clean_name(typed: str) -> str:
+    """A name as it is kept: on one line, without brackets, and not too long; may be empty."""
+    return " ".join(typed.translate(BRACKETS).split())[:MAX_NAME]
+
+
+def clean_activity(typed: str) -> str:
+    """What the bot is doing, on one line and not too long."""
+    return " ".join(typed.split())[:MAX_STATUS]
 
 
 def read_presence(kept: str) -> tuple[str, str | None]:

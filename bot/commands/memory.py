@@ -9,7 +9,8 @@ from bot.commands.sessions import BUSY, ChatSession, Sessions
 from bot.commands.spec import Argument, CommandSpec
 from bot.commands.wording import count, plain
 from bot.long_term import Fact, LongTerm, Memory, Origin, Scope, Whose, origin_of, tidy
-from bot.messages import Button, InboundMessage, SessionKey
+from bot.messages import Address, Button, InboundMessage, SessionKey
+from bot.people import Person
 from bot.tools.memory import may_change
 from bot.tools.recall import Lines, shown, words_in
 
@@ -48,11 +49,22 @@ class Exports(Protocol):
         """
 
 
+class People(Protocol):
+    """Knows where somebody has spoken with the bot, on all channels on which they are the same."""
+
+    async def find(self, who: str) -> Person | None: ...
+
+    async def chats(self, person: Person) -> dict[str, tuple[Address, ...]]: ...
+
+    async def forget(self, person: Person) -> None: ...
+
+
 class MemoryCommands:
     """The handlers.
 
     Args:
         redact: Masks what the policy wants masked in what is remembered.
+        people: Know in which other chats somebody is; without them, there are none.
     """
 
     def __init__(
@@ -65,6 +77,7 @@ class MemoryCommands:
         exports: Exports,
         *,
         redact: Callable[[str], str],
+        people: People | None = None,
     ) -> None:
         self._memories = memories
         self._whose = whose
@@ -73,6 +86,7 @@ class MemoryCommands:
         self._engine = engine
         self._exports = exports
         self._redact = redact
+        self._people = people
 
     async def memory(self, call: Call) -> Answer:
         """`/memory`, `/memory add …`, `/memory forget …`, `/memory undo`."""
@@ -120,15 +134,15 @@ class MemoryCommands:
     async def export(self, call: Call) -> Answer:
         """`/export`, `/export me`, `/export me json`."""
         form: Format = "json" if call.word("format") == "json" else "markdown"
-        sessions = await self._sessions.of_chat(call.chat)
         memories: Sequence[Memory] = ()
         if call.word("what") == "me":
             if not call.message.is_direct:
                 return refuse(ALONE)
+            sessions = await self._all_sessions(await self._chats(call))
             if self._memories is not None:
                 memories = await self._memories.export(await self._whose.writes(call.message))
         else:
-            sessions = [one for one in sessions if one.is_current]
+            sessions = [one for one in await self._sessions.of_chat(call.chat) if one.is_current]
         path = await self._exports.hand_over(call.message, sessions, memories, form)
         if not path:
             return Answer(text="", reason="silent")
@@ -208,21 +222,40 @@ class MemoryCommands:
         """Delete what is remembered of a person, and all that was said in this chat."""
         if not call.message.is_direct:
             return refuse(ALONE)
-        if any(self._engine.activity(one.session).is_busy for one in await self._sessions.of_chat(call.chat)):
+        chats = await self._chats(call)
+        if any(self._engine.activity(one.session).is_busy for one in await self._all_sessions(chats)):
             return refuse(BUSY)
         if confirm == "no":
             return Answer(text=UNCHANGED)
         if confirm != "yes":
             question = (
-                "This deletes for good what I remember of you, all that was said in this chat, and the files "
-                "that you have sent here. Sums of what was used, the audit log and backups stay."
+                "This deletes for good what I remember of you, all that was said in "
+                f"{'this chat' if len(chats) == 1 else f'{len(chats)} direct chats with you'}, and the files "
+                "that you have sent there. Sums of what was used, the audit log and backups stay."
             )
             return ask_first(question, "/forget me yes", label="Forget me")
         gone = 0
         if self._memories is not None:
             gone = await self._memories.forget(await self._whose.writes(call.message))
-        await self._sessions.erase(call.chat, but=call.message.run)
-        return Answer(text=f"Forgotten: {_counted(gone)}, and all that was said here.")
+        if self._people is not None and (person := await self._people.find(call.actor)) is not None:
+            await self._people.forget(person)
+        for chat in chats:  # linked no more by now, so that each begins a session of its own
+            await self._sessions.erase(chat, but=call.message.run)
+        where = "here" if len(chats) == 1 else f"in {len(chats)} direct chats"
+        return Answer(text=f"Forgotten: {_counted(gone)}, and all that was said {where}.")
+
+    async def _chats(self, call: Call) -> list[SessionKey]:
+        """This chat, and the others in which its sender is alone with the bot."""
+        person = await self._people.find(call.actor) if self._people is not None else None
+        if self._people is None or person is None:
+            return [call.chat]
+        places = await self._people.chats(person)
+        others = [address.session() for each in places.values() for address in each]
+        return list(dict.fromkeys((call.chat, *others)))
+
+    async def _all_sessions(self, chats: Sequence[SessionKey]) -> list[ChatSession]:
+        found = [one for chat in chats for one in await self._sessions.of_chat(chat)]
+        return list({one.session: one for one in found}.values())
 
     def commands(self) -> tuple[Command, ...]:
         """What is registered."""

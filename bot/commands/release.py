@@ -65,10 +65,8 @@ class Shelf(Protocol):
         """Forget it; False if there is none that waits."""
 
 
-class ReleaseCommands:
-    """The handlers, over the shelf.
-
-    An admin of one group decides about the channel and the account it is on, and about no other.
+class Releases:
+    """Decides about blocked messages; what is not within a reach, the beginning of a session, is not there.
 
     Args:
         publish: Takes a message as one that has just come.
@@ -81,11 +79,77 @@ class ReleaseCommands:
         self._tell = tell
         self._audit = audit
 
+    async def waiting(self, *, limit: int, within: str = "") -> Sequence[Blocked]:
+        """Those that nobody has decided about, newest first."""
+        return await self._shelf.waiting(limit=limit, within=within)
+
+    async def release(self, reference: str, *, by: str, within: str = "") -> Receipt | None:
+        """Let a message run as if it had just come; it runs once at most. `None` where there is none."""
+        found = await self._find(reference, within)
+        if found is not None:
+            found = await self._shelf.release(reference, RunId(new_id()))
+        if found is None or found.released is None:
+            return None
+        # Published at every release of it: had the process died before, it would be lost. The dedupe key
+        # sees to it that it runs once.
+        message = replace(
+            found.message, id=MessageId(found.released), platform_id=f"release:{found.reference}"
+        )
+        receipt = await self._publish(message)
+        if receipt is Receipt.ACCEPTED:
+            await self._note(by, found, "released")
+            await self._inform(message)
+        return receipt
+
+    async def drop(self, reference: str, *, by: str, within: str = "") -> bool:
+        """Forget a message; False where there is none that waits."""
+        found = await self._find(reference, within)
+        if found is None or not await self._shelf.drop(reference):
+            return False
+        await self._note(by, found, "dropped")
+        return True
+
+    async def _find(self, reference: str, within: str) -> Blocked | None:
+        found = await self._shelf.find(reference)
+        if found is None or not f"{found.message.address.session()}:".startswith(within):
+            return None
+        return found
+
+    async def _inform(self, message: InboundMessage) -> None:
+        try:
+            await self._tell(message.address, message.session, RELEASED)
+        except StoreError as error:  # the message runs, and its answer comes
+            log.warning("sender not told of a release", extra={"cause": str(error)})
+
+    async def _note(self, actor: str, blocked: Blocked, status: str) -> None:
+        await self._audit.record(
+            AuditEvent(
+                severity="warning",
+                actor=actor,
+                action="guardian release",
+                target=blocked.reference,
+                status=status,
+                session=blocked.message.session,
+                run=blocked.message.run,
+                context=(("level", blocked.level), ("sender", blocked.message.sender.id)),
+            )
+        )
+
+
+class ReleaseCommands:
+    """The handlers.
+
+    An admin of one group decides about the channel and the account it is on, and about no other.
+    """
+
+    def __init__(self, releases: Releases) -> None:
+        self._releases = releases
+
     async def blocked(self, call: Call) -> Answer:
         """`/blocked`, `/blocked drop <reference>`."""
         if call.word("action") == "drop":
             return await self._drop(call)
-        waiting = await self._shelf.waiting(limit=SHOWN + 1, within=_reach(call))
+        waiting = await self._releases.waiting(limit=SHOWN + 1, within=_reach(call))
         if not waiting:
             return Answer(text=NOTHING)
         lines = [_line(one) for one in waiting[:SHOWN]]
@@ -97,63 +161,25 @@ class ReleaseCommands:
         )
 
     async def release(self, call: Call) -> Answer:
-        """`/release <reference>`: let a message run as if it had just come; it runs once at most."""
+        """`/release <reference>`."""
         reference = call.word("reference")
-        found = await self._find(call, reference)
-        if found is not None:
-            found = await self._shelf.release(reference, RunId(new_id()))
-        if found is None or found.released is None:
-            return refuse(GONE.format(reference=code(reference)))
-        # Published at every `/release` of it: had the process died before, it would be lost. The dedupe key
-        # sees to it that it runs once.
-        message = replace(
-            found.message, id=MessageId(found.released), platform_id=f"release:{found.reference}"
-        )
-        match await self._publish(message):
+        match await self._releases.release(reference, by=call.actor, within=_reach(call)):
+            case None:
+                return refuse(GONE.format(reference=code(reference)))
             case Receipt.DUPLICATE:
                 return Answer(text=REPEATED.format(reference=code(reference)), target=reference)
             case Receipt.REFUSED:
                 return refuse(FULL.format(reference=code(reference)))
             case Receipt.ACCEPTED:
-                await self._note(call, found, "released")
-                await self._inform(message)
                 return Answer(text=f"{code(reference)} is released.", target=reference)
 
     async def _drop(self, call: Call) -> Answer:
         reference = call.word("reference")
         if not reference:
             return refuse("Which one? `/blocked drop <reference>`")
-        found = await self._find(call, reference)
-        if found is None or not await self._shelf.drop(reference):
+        if not await self._releases.drop(reference, by=call.actor, within=_reach(call)):
             return refuse(GONE.format(reference=code(reference)))
-        await self._note(call, found, "dropped")
         return Answer(text=f"{code(reference)} is dropped.", target=reference)
-
-    async def _find(self, call: Call, reference: str) -> Blocked | None:
-        found = await self._shelf.find(reference)
-        if found is None or not f"{found.message.address.session()}:".startswith(_reach(call)):
-            return None
-        return found
-
-    async def _inform(self, message: InboundMessage) -> None:
-        try:
-            await self._tell(message.address, message.session, RELEASED)
-        except StoreError as error:  # the message runs, and its answer comes
-            log.warning("sender not told of a release", extra={"cause": str(error)})
-
-    async def _note(self, call: Call, blocked: Blocked, status: str) -> None:
-        await self._audit.record(
-            AuditEvent(
-                severity="warning",
-                actor=call.actor,
-                action="guardian release",
-                target=blocked.reference,
-                status=status,
-                session=blocked.message.session,
-                run=blocked.message.run,
-                context=(("level", blocked.level), ("sender", blocked.message.sender.id)),
-            )
-        )
 
     def commands(self) -> tuple[Command, ...]:
         """What is registered."""

@@ -1,4 +1,4 @@
-"""Commands for the sessions of a chat: begin, list, resume, rename, reset, clear, delete."""
+"""Commands for the sessions of a chat: begin, list, archive, resume, rename, reset, clear, delete."""
 
 from collections.abc import Sequence
 from typing import Protocol
@@ -35,6 +35,7 @@ class ChatSession(Frozen, frozen=True, kw_only=True):
     messages: int
     updated_at: float
     is_current: bool
+    is_archived: bool = False
 
     @property
     def name(self) -> str:
@@ -60,6 +61,9 @@ class Sessions(Protocol):
         Raises:
             StoreError: It is none of its sessions.
         """
+
+    async def archive(self, chat: SessionKey, session: SessionKey) -> None:
+        """Put a session of a chat aside until it is resumed; if it was the current one, a new one begins."""
 
     async def rename(self, session: SessionKey, title: str) -> None:
         """Give a session a title."""
@@ -92,13 +96,32 @@ class SessionCommands:
         return Answer(text=f"A new session{named} begins. The one before is kept: `/sessions` lists them.")
 
     async def show(self, call: Call) -> Answer:
-        """`/sessions`."""
-        found = await self._sessions.of_chat(call.chat)
+        """`/sessions [archived]`, and `/sessions archive n`."""
+        if call.word("what") == "archive":
+            return await self._archive(call)
+        is_archived = call.word("what") == "archived"
+        found = _kept(await self._sessions.of_chat(call.chat), is_archived=is_archived)
+        if is_archived and not found:
+            return Answer(text="No session of this chat is archived.")
         lines = [_line(session) for session in found[:SHOWN]]
         if len(found) > SHOWN:
             lines.append(f"… and {len(found) - SHOWN} older ones; `/resume <words>` finds them.")
-        text = "\n".join(["**Sessions of this chat**", *lines])
-        return Answer(text=text, buttons=_resume_buttons(found))
+        title = "**Archived sessions of this chat**" if is_archived else "**Sessions of this chat**"
+        return Answer(text="\n".join([title, *lines]), buttons=_resume_buttons(found))
+
+    async def _archive(self, call: Call) -> Answer:
+        number = call.number("n")
+        if number is None:
+            return refuse("Which one? Say `/sessions archive <number>`; `/sessions` lists them.")
+        chosen = _numbered(await self._sessions.of_chat(call.chat), number)
+        if chosen is None:
+            return refuse(f"There is no session {number}. `/sessions` lists them.")
+        if self._engine.activity(chosen.session).is_busy:
+            return refuse(BUSY)
+        await self._sessions.archive(call.chat, chosen.session)
+        fresh = " A new session begins." if chosen.is_current else ""
+        way_back = f"`/sessions archived` lists it, `/resume {number}` brings it back."
+        return Answer(text=f"Session {number} is archived: {way_back}{fresh}")
 
     async def resume(self, call: Call) -> Answer:
         """`/resume [n|text]`; without either, the one before the current."""
@@ -163,10 +186,12 @@ class SessionCommands:
         """What is registered."""
         title = Argument(name="title", help="What to call it", kind="rest")
         named = Argument(name="title", help="The new title", kind="rest", is_required=True)
+        what = Argument(name="what", help="archived: those put aside", choices=("archived", "archive"))
+        number = Argument(name="n", help="archive: the number of the one to put aside", kind="number")
         which = Argument(name="which", help="Its number, or words of its title", kind="rest")
         return (
             _command("new", "Begin a new session, and keep this one", self.new, title),
-            _command("sessions", "List the sessions of this chat", self.show),
+            _command("sessions", "List the sessions of this chat", self.show, what, number),
             _command("resume", "Go back to another session", self.resume, which),
             _command("rename", "Give this session a title", self.rename, named),
             _command("reset", "Make me forget what was said before", self.reset),
@@ -215,10 +240,15 @@ def _numbered(sessions: Sequence[ChatSession], number: int | None) -> ChatSessio
     return None
 
 
+def _kept(sessions: Sequence[ChatSession], *, is_archived: bool) -> list[ChatSession]:
+    """Those that are archived, or the others."""
+    return [session for session in sessions if session.is_archived == is_archived]
+
+
 def _matching(sessions: Sequence[ChatSession], asked: str) -> list[ChatSession]:
     """The sessions that somebody may mean: by number, by title, or by words of either."""
     if not asked:
-        return [session for session in sessions if not session.is_current][:1]
+        return [session for session in sessions if not (session.is_current or session.is_archived)][:1]
     if asked.isdecimal():
         numbered = _numbered(sessions, int(asked[:9]))
         return [numbered] if numbered else []

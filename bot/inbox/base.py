@@ -4,7 +4,7 @@ A conversation is a chat, or a thread of one, whatever session it is in at the m
 for it: what was said stands in the history, and here is only what operators have put to it.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Literal, Protocol, TypeAlias
 
 from bot.errors import BotError
@@ -57,7 +57,7 @@ class Conversation(Frozen, frozen=True, kw_only=True):
         person: The name of who spoke last there, `subject` their `channel:id`.
         state: `handled` ends with the next word of a person; `waiting` for an operator is who was put so by
             hand, and who has the last word where one has taken over; `muted` raises no notice.
-        unread: Lines after the newest that an operator has seen.
+        unread: Lines after the newest that an operator has seen, of the session; 1,000 at most.
         assignee: The name of the operator who looks after it.
         taken_by: The operator who answers in the agent's stead.
         docked_to: Where answers go instead.
@@ -167,7 +167,8 @@ class InboxBook(Protocol):
     """Keeps what operators put to conversations, and reads the rest from the history.
 
     Raises:
-        StoreError: The store could not read or write, or there is no such conversation.
+        InboxError: There is no such conversation, or what is to be written is too long.
+        StoreError: The store could not read or write.
     """
 
     async def find(
@@ -300,6 +301,9 @@ class Desk(Protocol):
 
     async def conversation(self, chat: SessionKey) -> Conversation:
         """One of them."""
+
+    def watch(self, changed: Callable[[], None]) -> Callable[[], None]:
+        """Have something called after each act, whoever does it, until what this gives is called."""
 
     async def reply(self, chat: SessionKey, text: str, by: Operator, *, as_operator: bool = False) -> RunId:
         """Say something there, as the bot or under the operator's name; the agent's history has it."""

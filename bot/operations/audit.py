@@ -1,6 +1,5 @@
 """`audit verify`, `tail`, `search` and `export`: the audit log, with the bot running or not."""
 
-import csv
 import json
 import os
 import re
@@ -8,30 +7,23 @@ import threading
 from collections import deque
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
-from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
-from fnmatch import fnmatchcase
-from io import StringIO
 from pathlib import Path
-from typing import Final, Protocol, get_args
+from typing import Final, Protocol
 
-from bot.agent.audit import AuditEntry, Damaged, Findings, Severity
+from bot.agent.audit import AuditEntry, Damaged, Findings
+from bot.agent.audit_query import CSV_HEAD, SEVERITIES, Query, as_csv, as_json
 from bot.app import open_audit
 from bot.errors import ConfigError, StoreError
-from bot.messages import encoder, utc_now
+from bot.messages import utc_now
 from bot.operations.terminal import say
 from bot.settings import Settings, load_settings
 
 LOOK_SECONDS: Final = 0.3  # between two looks for new lines, which another process writes
 MAX_COUNT: Final = 100_000
 FORMS: Final = ("jsonl", "csv")
-SEVERITIES: Final[tuple[str, ...]] = get_args(Severity)
 AGO: Final = re.compile(r"(\d{1,6})([smhdw])")
 UNITS: Final = {"s": "seconds", "m": "minutes", "h": "hours", "d": "days", "w": "weeks"}
-FORMULA: Final = ("=", "+", "-", "@", "\t", "\r")  # a spreadsheet would calculate what begins so
-COLUMNS: Final = (
-    *("number", "id", "at", "severity", "actor", "action", "target", "status", "session", "run", "context"),
-)
 
 
 class Book(Protocol):
@@ -50,43 +42,6 @@ class Book(Protocol):
         Raises:
             StoreError: It can't be read.
         """
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Query:
-    """Which events are wanted; what is `None` is not asked for.
-
-    Attributes:
-        actor, action, session: Patterns with `*` and `?` for the whole of it.
-        severity: This one or a graver one.
-        since, until: From this time on, and before this one.
-        text: Stands somewhere in the event, in whatever case.
-    """
-
-    actor: str | None = None
-    action: str | None = None
-    severity: str | None = None
-    session: str | None = None
-    since: datetime | None = None
-    until: datetime | None = None
-    text: str | None = None
-
-    def matches(self, entry: AuditEntry) -> bool:
-        """Whether an event is wanted."""
-        patterns = (
-            (self.actor, entry.actor),
-            (self.action, entry.action),
-            (self.session, entry.session or ""),
-        )
-        if not all(pattern is None or fnmatchcase(value, pattern) for pattern, value in patterns):
-            return False
-        if self.severity is not None and SEVERITIES.index(entry.severity) < SEVERITIES.index(self.severity):
-            return False
-        if self.since is not None and entry.at < self.since:
-            return False
-        if self.until is not None and entry.at >= self.until:
-            return False
-        return self.text is None or self.text.casefold() in _all_text(entry).casefold()
 
 
 def make_query(
@@ -228,10 +183,10 @@ def audit_export(book: Book, file: Path, form: str, query: Query) -> int:
     try:
         with os.fdopen(descriptor, "w", encoding="utf-8", newline="") as out:
             if form == "csv":
-                out.write(_row(COLUMNS))
+                out.write(CSV_HEAD)
             for entry in _entries(book):
                 if query.matches(entry):
-                    out.write(_row(_cells(entry)) if form == "csv" else _json(entry) + "\n")
+                    out.write(as_csv(entry) if form == "csv" else as_json(entry) + "\n")
                     count += 1
     except (OSError, StoreError) as error:
         file.unlink(missing_ok=True)
@@ -248,7 +203,7 @@ def _entries(book: Book) -> Iterator[AuditEntry]:
 def _print(item: AuditEntry | Damaged, *, is_json: bool) -> None:
     match item:
         case AuditEntry() if is_json:
-            say(_json(item))
+            say(as_json(item))
         case AuditEntry():
             say(_line(item))
         case Damaged(file=file, line=line) if not is_json:
@@ -264,32 +219,6 @@ def _line(entry: AuditEntry) -> str:
         f"  {entry.target}  {entry.status} {more}"
     )
     return _shown(text.rstrip())
-
-
-def _json(entry: AuditEntry) -> str:
-    return encoder.encode(entry).decode()
-
-
-def _cells(entry: AuditEntry) -> tuple[str, ...]:
-    plain: dict[str, object] = {name: getattr(entry, name) for name in COLUMNS}
-    plain["at"] = entry.at.isoformat()
-    plain["context"] = json.dumps(entry.context, ensure_ascii=False)
-    return tuple(_cell("" if value is None else str(value)) for value in plain.values())
-
-
-def _cell(text: str) -> str:
-    return f"'{text}" if text.startswith(FORMULA) else text
-
-
-def _row(cells: tuple[str, ...]) -> str:
-    out = StringIO()
-    csv.writer(out).writerow(cells)
-    return out.getvalue()
-
-
-def _all_text(entry: AuditEntry) -> str:
-    fields = (entry.actor, entry.action, entry.target, entry.status, entry.session, entry.run)
-    return "\n".join(map(str, (*fields, *entry.context, *entry.context.values())))
 
 
 def _shown(text: str) -> str:

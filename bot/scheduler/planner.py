@@ -52,6 +52,7 @@ class Planner:
 
     Args:
         zone: The time zone of who gives none.
+        own_zone: That of the sender of a message; empty where they have none.
         on_change: Told when the next due time may have changed.
     """
 
@@ -62,11 +63,17 @@ class Planner:
         zone: str = "UTC",
         on_change: Callable[[], None],
         clock: Clock | None = None,
+        own_zone: Callable[[InboundMessage], str] = lambda message: "",
     ) -> None:
         self._book = book
         self._on_change = on_change
         self._clock = clock or WallClock()
         self.zone = zone
+        self._own_zone = own_zone
+
+    def zone_of(self, message: InboundMessage) -> str:
+        """The time zone of the sender of a message who names none."""
+        return self._own_zone(message) or self.zone
 
     def read(self, when: str, *, zone: str = "") -> Timing:
         """Read a time or a repetition; see `read_when`."""

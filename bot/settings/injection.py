@@ -1,4 +1,4 @@
-"""How closely texts are looked at for orders that are not theirs to give; no setting of the bot yet."""
+"""How closely texts are looked at for orders that are not theirs to give."""
 
 from typing import Literal, Self
 

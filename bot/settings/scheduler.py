@@ -1,4 +1,4 @@
-"""Sections: schedules, and the heartbeat."""
+"""Section: the heartbeat."""
 
 from typing import Annotated, TypeAlias
 from zoneinfo import ZoneInfo
@@ -17,14 +17,6 @@ def _is_zone(name: str) -> str:
 
 
 TimeZone: TypeAlias = Annotated[str, AfterValidator(_is_zone)]
-
-
-class SchedulerSettings(Section):
-    """Schedules and alarms."""
-
-    timezone: TimeZone = Field(
-        default="UTC", description="The time zone in which people give and are told times: Europe/Berlin."
-    )
 
 
 class HeartbeatSettings(Section):

@@ -34,11 +34,14 @@ from bot.settings.mcp import McpName, McpServerSettings
 from bot.settings.memory import MemorySettings
 from bot.settings.models import LocalSettings, OpenAISettings, TranscriptionSettings
 from bot.settings.network import ApiSettings, NetworkSettings, SearchSettings
+from bot.settings.notices import NoticeSettings
+from bot.settings.people import PeopleSettings
 from bot.settings.plugins import PluginsSettings
 from bot.settings.queue import QueueSettings
 from bot.settings.redaction import RedactionSettings
 from bot.settings.sandbox import SandboxSettings
 from bot.settings.scheduler import HeartbeatSettings, TimeZone
+from bot.settings.sessions import SessionsSettings
 from bot.settings.spending import BudgetsSettings, Prices, unpriced_budgets
 from bot.settings.taint import TaintSettings
 from bot.settings.tools import ToolsSettings
@@ -127,6 +130,7 @@ class Settings(BaseSettings):
     )
     budgets: BudgetsSettings = BudgetsSettings()
     queue: QueueSettings = QueueSettings()
+    sessions: SessionsSettings = SessionsSettings()
     access: AccessSettings = AccessSettings()
     tools: ToolsSettings = ToolsSettings()
     approvals: ApprovalSettings = ApprovalSettings()
@@ -142,7 +146,9 @@ class Settings(BaseSettings):
     mcp: dict[McpName, McpServerSettings] = Field(default={}, description="MCP servers, by name.")
     compaction: CompactionSettings = CompactionSettings()
     memory: MemorySettings = MemorySettings()
+    people: PeopleSettings = PeopleSettings()
     heartbeat: HeartbeatSettings = HeartbeatSettings()
+    notices: NoticeSettings = NoticeSettings()
     plugins: PluginsSettings = PluginsSettings()
     web: WebSettings = WebSettings()
     telegram: TelegramSettings = TelegramSettings()

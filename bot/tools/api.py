@@ -16,7 +16,7 @@ from bot.tools.base import Arguments, Place, Tool, ToolContext, ToolFault, ToolO
 from bot.tools.concealing import Concealer
 from bot.tools.declare import declare
 from bot.tools.reading import decode, looks_like_text
-from bot.tools.web import Page, foreign, one_line, status_line
+from bot.tools.web import Page, one_line, status_line, visible
 
 MAX_BYTES: Final = 1_000_000
 MAX_BODY: Final = 200_000  # bytes of what is sent
@@ -200,7 +200,7 @@ class _Api:
             text = self._clean(decode(page.body, page.charset), is_cut=page.is_cut)
         else:
             text = f"Not text: {one_line(page.mime)}, {len(page.body):,} bytes."
-        told = foreign(self._concealer.conceal(f"{one_line(page.mime)}\n\n{text[:WINDOW]}".strip()))
+        told = visible(self._concealer.conceal(f"{one_line(page.mime)}\n\n{text[:WINDOW]}".strip()))
         if page.is_cut or len(text) > WINDOW:
             told += f"\nOnly the first {min(WINDOW, len(text))} characters are shown: ask for less at a time."
         return f"HTTP {status_line(page.status)}\n{told}"

@@ -42,8 +42,9 @@ class ScheduleTools:
         try:
             match action:
                 case "add":
-                    timing = self._planner.read(when, zone=timezone)
-                    return _set(await self._planner.add(context.message, timing, text, zone=timezone))
+                    zone = timezone or self._planner.zone_of(context.message)
+                    timing = self._planner.read(when, zone=zone)
+                    return _set(await self._planner.add(context.message, timing, text, zone=zone))
                 case "list":
                     return _list(await self._planner.listed(context.address.session()))
                 case _:
@@ -62,15 +63,16 @@ class ScheduleTools:
             repeat_minutes: Wake again every so many minutes, until the alarm is deleted.
         """
         try:
-            timing = self._planner.read(when)
+            zone = self._planner.zone_of(context.message)
+            timing = self._planner.read(when, zone=zone)
             if not isinstance(timing, At):
                 raise ScheduleFault("when is a single time here: use repeat_minutes to repeat")
             if repeat_minutes is not None:
                 if repeat_minutes < 1:
                     raise ScheduleFault("repeat_minutes is 1 or more")
                 every = Every(seconds=repeat_minutes * MINUTE, start=timing.at)
-                return _set(await self._planner.add(context.message, every, text))
-            return _set(await self._planner.add(context.message, timing, text))
+                return _set(await self._planner.add(context.message, every, text, zone=zone))
+            return _set(await self._planner.add(context.message, timing, text, zone=zone))
         except ScheduleFault as fault:
             raise ToolFault(str(fault)) from fault
 

@@ -13,7 +13,7 @@ from pydantic import Field
 from bot.messages import Frozen
 from bot.tools.base import Place, Tool, ToolFault
 from bot.tools.declare import declare
-from bot.tools.web import Fetcher, foreign, one_line, status_line
+from bot.tools.web import Fetcher, one_line, status_line, visible
 
 SEARCH_SECONDS: Final = 15.0
 ENGINE_SECONDS: Final = 5  # that public engines get; some of them are asked one after another
@@ -78,7 +78,7 @@ class SearchTools:
         if not hits:
             return "Nothing was found: try other or fewer words."
         lines = [f"{number}. {_tell(hit)}" for number, hit in enumerate(hits[:count], 1)]
-        return foreign("\n".join(lines))
+        return visible("\n".join(lines))
 
 
 class _SearxHit(msgspec.Struct):

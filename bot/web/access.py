@@ -1,9 +1,10 @@
-"""The token of the web page: sessions that a cookie carries, and a brake on guessing."""
+"""Who is let in at the web page: sessions that a cookie carries, and a brake on guessing."""
 
 import hmac
 import time
 from collections import OrderedDict
 from collections.abc import Callable
+from dataclasses import dataclass
 from ipaddress import IPv6Address, IPv6Network, ip_address
 from typing import Final
 
@@ -18,6 +19,20 @@ FORGET_SECONDS: Final = 3_600.0  # without a wrong token, after which nothing is
 NOTED_EVERY: Final = 20  # wrong tokens of one address between two entries in the audit log
 
 
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """How somebody was let in.
+
+    Attributes:
+        key: The id of an API key, `name` is its own; `None` for the page's token, which anybody may hold.
+        is_admin: Whether the key may do everything.
+    """
+
+    key: str | None = None
+    name: str = ""
+    is_admin: bool = True
+
+
 class Access:
     """Checks tokens and the sessions made from them; sessions outlive a restart, but not a new token."""
 
@@ -29,21 +44,29 @@ class Access:
         """Whether this is the token; takes as long for a near miss as for any other."""
         return hmac.compare_digest(text.encode("utf-8", "surrogateescape"), self._token)
 
-    def make_session(self) -> str:
-        """What the cookie says: when it was made, and proof that we made it. The token is not in it."""
-        issued = f"{int(self._clock())}"
-        return f"{issued}.{self._sign(issued)}"
+    def make_session(self, key: str = "") -> str:
+        """What the cookie says: when it was made, by which key, and proof that we made it.
+
+        Neither the token is in it nor what makes a key work.
+        """
+        said = f"{int(self._clock())}.{key}" if key else f"{int(self._clock())}"
+        return f"{said}.{self._sign(said)}"
 
     def is_session(self, text: str) -> bool:
-        """Whether a cookie is ours and not too old."""
-        issued, _, signature = text.partition(".")
-        expected = self._sign(issued)
-        if not hmac.compare_digest(signature.encode("utf-8", "surrogateescape"), expected.encode()):
-            return False
-        return 0 <= self._clock() - int(issued) <= MAX_AGE
+        """Whether a cookie is ours and not too old, whoever it was given to."""
+        return self.key_of(text) is not None
 
-    def _sign(self, issued: str) -> str:
-        text = f"switchboard session {issued}".encode("utf-8", "surrogateescape")
+    def key_of(self, text: str) -> str | None:
+        """The id of the key that a session was made with, empty for the token; `None` where it is none."""
+        said, _, signature = text.rpartition(".")
+        expected = self._sign(said)
+        if not hmac.compare_digest(signature.encode("utf-8", "surrogateescape"), expected.encode()):
+            return None
+        issued, _, key = said.partition(".")
+        return key if 0 <= self._clock() - int(issued) <= MAX_AGE else None
+
+    def _sign(self, said: str) -> str:
+        text = f"switchboard session {said}".encode("utf-8", "surrogateescape")
         return hmac.new(self._token, text, "sha256").hexdigest()
 
 

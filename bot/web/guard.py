@@ -1,16 +1,18 @@
 """The door of the web server: every request and every WebSocket passes here first."""
 
 from math import ceil
-from typing import Final
+from typing import Final, Protocol
 
 from starlette.datastructures import Headers, MutableHeaders
 from starlette.requests import HTTPConnection
 from starlette.responses import JSONResponse, PlainTextResponse, RedirectResponse, Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from bot.web.access import COOKIE, Access, Throttle
+from bot.web.access import COOKIE, Access, Entry, Throttle
+from bot.web.api.base import ApiKey
 from bot.web.hosts import HostRule, is_loopback, parse_authority
 from bot.web.keys import brings_key
+from bot.web.paths import PREFIX, is_page
 
 OPEN_PATHS: Final = frozenset({"/healthz", "/readyz", "/login", "/login.css"})
 HOOKS: Final = "/hooks/"  # platforms come here; each adapter looks at their signatures itself
@@ -20,6 +22,8 @@ CONTENT_POLICY: Final = (
     "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src 'self' data:; "
     "form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
 )
+ENTRY: Final = "entry"  # in the scope of a request: how its sender was let in
+OPERATING: Final = frozenset({"operate", "admin"})  # scopes of keys that open the operator's pages
 SECURITY_HEADERS: Final = {
     "Content-Security-Policy": CONTENT_POLICY,
     "X-Content-Type-Options": "nosniff",
@@ -30,17 +34,40 @@ SECURITY_HEADERS: Final = {
 }
 
 
+class Keys(Protocol):
+    """The API keys that operators may come in with."""
+
+    async def check(self, text: str) -> ApiKey | None: ...
+
+    async def find(self, id_: str) -> ApiKey | None: ...
+
+
+def may_operate(key: ApiKey | None) -> bool:
+    """Whether a key is in force and opens the operator's pages."""
+    return key is not None and key.revoked_at is None and not OPERATING.isdisjoint(key.scopes)
+
+
 class Guard:
     """ASGI middleware that lets in only requests to us, from our own pages, by people who know the token.
 
-    Without a token, only who sits at this machine is let in, and nobody who comes through a proxy.
+    Without a token, only who sits at this machine is let in, and nobody who comes through a proxy. Who came
+    in with an API key sees the operator's pages only, as long as the key is in force.
     """
 
-    def __init__(self, app: ASGIApp, *, hosts: HostRule, access: Access | None, throttle: Throttle) -> None:
+    def __init__(
+        self,
+        app: ASGIApp,
+        *,
+        hosts: HostRule,
+        access: Access | None,
+        throttle: Throttle,
+        keys: Keys | None = None,
+    ) -> None:
         self._app = app
         self._hosts = hosts
         self._access = access
         self._throttle = throttle
+        self._keys = keys
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Serve the request, or turn it away."""
@@ -88,14 +115,28 @@ class Guard:
         return None
 
     async def _check_token(self, request: HTTPConnection, access: Access) -> Response | None:
-        if access.is_session(request.cookies.get(COOKIE, "")):
+        entry = await self._entry(request, access)
+        if entry is not None:
+            request.scope[ENTRY] = entry
             return None if _is_of_a_page(request) else _unauthorized("a cookie is for the page: send a token")
         scheme, _, token = request.headers.get("authorization", "").partition(" ")
         if scheme.lower() == "bearer":
             return await self._check_bearer(client_name(request), token.strip(), access)
         if "text/html" in request.headers.get("accept", ""):
-            return RedirectResponse("/login", 303)
+            is_operators = is_page(request.url.path)
+            return RedirectResponse(f"/login?to={PREFIX}/" if is_operators else "/login", 303)
         return _unauthorized("a token is needed: Authorization: Bearer …")
+
+    async def _entry(self, request: HTTPConnection, access: Access) -> Entry | None:
+        id_ = access.key_of(request.cookies.get(COOKIE, ""))
+        if not id_:
+            return None if id_ is None else Entry()
+        if self._keys is None or not is_page(request.url.path):
+            return None
+        key = await self._keys.find(id_)
+        if key is None or not may_operate(key):
+            return None
+        return Entry(key.id, key.name, "admin" in key.scopes)
 
     async def _check_bearer(self, client: str, token: str, access: Access) -> Response | None:
         wait = self._throttle.wait(client)

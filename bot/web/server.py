@@ -20,7 +20,7 @@ from bot.agent.audit import Audit
 from bot.errors import ConfigError
 from bot.settings import WebSettings
 from bot.web.access import Access, Throttle
-from bot.web.guard import Guard
+from bot.web.guard import Guard, Keys
 from bot.web.health import Readiness, health_routes
 from bot.web.hosts import HostRule
 from bot.web.login import login_routes
@@ -39,23 +39,24 @@ def build_app(
     *,
     port: int,
     audit: Audit | None = None,
+    keys: Keys | None = None,
 ) -> Starlette:
     """Put the routes behind the guard.
 
     Args:
         port: The actual one, which the `Host` header must name.
         audit: Gets told of logins, and of who guesses.
+        keys: Operators come in with them.
     """
     token = settings.token.get_secret_value() if settings.token else None
     access = Access(token) if token else None
     throttle = Throttle(audit=audit)
     inner: list[BaseRoute] = [Route("/", _go_to_chat), *health_routes(readiness), *routes]
     if access is not None:
-        inner += login_routes(access, throttle)
+        inner += login_routes(access, throttle, keys)
     hosts = HostRule(settings.host, port, settings.allowed_hosts)
-    return Starlette(
-        routes=inner, middleware=[Middleware(Guard, hosts=hosts, access=access, throttle=throttle)]
-    )
+    guard = Middleware(Guard, hosts=hosts, access=access, throttle=throttle, keys=keys)
+    return Starlette(routes=inner, middleware=[guard])
 
 
 async def _go_to_chat(request: Request) -> Response:
@@ -76,8 +77,10 @@ class WebServer:
         readiness: Readiness,
         *,
         audit: Audit | None = None,
+        keys: Keys | None = None,
     ) -> None:
         self._audit = audit
+        self._keys = keys
         self._settings = settings
         self._routes = routes
         self._readiness = readiness
@@ -99,7 +102,14 @@ class WebServer:
     async def __aenter__(self) -> Self:
         listener = _listen(self._settings.host, self._settings.port)
         self._port = listener.getsockname()[1]
-        app = build_app(self._settings, self._routes, self._readiness, port=self._port, audit=self._audit)
+        app = build_app(
+            self._settings,
+            self._routes,
+            self._readiness,
+            port=self._port,
+            audit=self._audit,
+            keys=self._keys,
+        )
         self._server = _Server(_configure(app))
         self._task = asyncio.create_task(self._server.serve([listener]), name="web server")
         await self._server.listening.wait()

@@ -18,7 +18,7 @@ from bot.settings import ChannelSettings
 from channels.base import ChannelAdapter
 from channels.delivery.draft import Draft, Layout
 from channels.delivery.files import CodeFiles
-from channels.delivery.outbox import Outbox
+from channels.delivery.outbox import MAX_TRIES, Outbox
 from channels.delivery.pace import Budget, Pace, Sleep
 from channels.delivery.reports import NOBODY, Reports
 from channels.delivery.screen import CALL_SECONDS, Screen
@@ -26,7 +26,6 @@ from channels.delivery.screen import CALL_SECONDS, Screen
 log = logging.getLogger(__name__)
 
 MAX_WAIT = 60.0  # the longest pause between two tries, unless the platform asks for more
-MAX_TRIES = 10  # then the answer waits in the outbox for the next start
 MAX_IDLE_CHATS = 256  # chats that are remembered for their pace alone, before they are looked through
 HUMAN_DELAY = (0.8, 2.5)  # seconds between two blocks
 

@@ -1,9 +1,11 @@
 """What delivery needs of the store."""
 
-from typing import Protocol
+from typing import Final, Protocol
 
 from bot.agent.store import Posted
 from bot.messages import End, RunId
+
+MAX_TRIES: Final = 10  # then an answer waits for the next start, or for somebody who has it tried again
 
 
 class Outbox(Protocol):

@@ -216,6 +216,11 @@ class Pace:
             self._naps.discard(nap)
             nap.cancel()
 
+    @property
+    def held(self) -> float:
+        """Seconds for which the platform still wants nothing of this account."""
+        return max(0.0, self._account.held_until - self._clock())
+
     def hold_account(self, seconds: float) -> None:
         """The platform wants nothing of this account for so long."""
         self._account.hold(seconds)

@@ -18,9 +18,9 @@ from bot.errors import StoreError
 from bot.long_term import Fact, Found, Memory, Origin, Scope
 from bot.messages import encoder
 from memory.long_term.embedding import Embedder, Thread
-from memory.long_term.own import need
 from memory.long_term.rows import Vector
 from memory.long_term.shelf import Shelf, cleaned
+from memory.long_term.shelved import Shelved, need
 
 Result = TypeVar("Result")
 
@@ -28,7 +28,7 @@ PARTS: Final = "memory.long_term.mem0_parts"
 LENGTH: Final = 512  # asked for by mem0's settings, used by none of our parts
 
 
-class Mem0Memories:
+class Mem0Memories(Shelved):
     """Fulfils `bot.long_term.LongTerm`.
 
     Args:
@@ -47,7 +47,7 @@ class Mem0Memories:
         folder: Path,
         most: int,
     ) -> None:
-        self.shelf = shelf
+        super().__init__(shelf)
         self._embedder = embedder
         self._thread = thread
         self._database = database
@@ -60,7 +60,7 @@ class Mem0Memories:
         """See the protocol."""
         need([scope])
         kept = cleaned(facts)
-        vectors = await self._embedder.embed([fact.text for fact in kept]) if kept else []
+        vectors = await self.vectors_of(kept) if kept else []
         with self.shelf.adding(scope):
             numbers = [
                 await self._run(partial(self._add, scope, fact, origin, vector))
@@ -93,29 +93,9 @@ class Mem0Memories:
 
         return await self.shelf.best(wanted, score, limit=limit, threshold=0.0)
 
-    async def list(self, scope: Scope, *, limit: int, before: int | None = None) -> Sequence[Memory]:
-        """See the protocol."""
-        need([scope])
-        return await self.shelf.page(scope, limit=limit, before=before)
-
-    async def update(self, scope: Scope, number: int, text: str, origin: Origin) -> Memory | None:
-        """See the protocol."""
-        need([scope])
-        facts = cleaned([Fact(text=text)])
-        if not facts:
-            return None
-        (vector,) = await self._embedder.embed([facts[0].text])
-        return await self.shelf.change(scope, number, facts[0].text, origin, vector)
-
-    async def forget(self, scope: Scope, number: int | None = None) -> int:
-        """See the protocol."""
-        need([scope])
-        return await self.shelf.drop(scope, number)
-
-    async def export(self, scope: Scope) -> Sequence[Memory]:
-        """See the protocol."""
-        need([scope])
-        return await self.shelf.all(scope)
+    async def vectors_of(self, facts: Sequence[Fact]) -> Sequence[Vector]:
+        """Those of the embedder, which mem0 cannot do without."""
+        return await self._embedder.embed([fact.text for fact in facts])
 
     async def aclose(self) -> None:
         """Close its connection."""

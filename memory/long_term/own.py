@@ -12,6 +12,7 @@ from bot.long_term import Fact, Found, Memory, Origin, Scope
 from memory.long_term.embedding import Embedder, Thread
 from memory.long_term.rows import Vector
 from memory.long_term.shelf import Shelf, cleaned
+from memory.long_term.shelved import Shelved, need
 from memory.long_term.words import Share, words_of
 
 log = logging.getLogger(__name__)
@@ -33,7 +34,7 @@ class Nearest(Protocol):
     ) -> list[tuple[int, float]]: ...
 
 
-class OwnMemories:
+class OwnMemories(Shelved):
     """Fulfils `bot.long_term.LongTerm`.
 
     Args:
@@ -42,7 +43,7 @@ class OwnMemories:
     """
 
     def __init__(self, shelf: Shelf, embedder: Embedder | None, thread: Thread, *, cache_mb: int) -> None:
-        self.shelf = shelf
+        super().__init__(shelf)
         self._embedder = embedder
         self._thread = thread
         self._cache_mb = cache_mb
@@ -55,7 +56,7 @@ class OwnMemories:
         kept = cleaned(facts)
         if not kept:
             return ()
-        return await self.shelf.put(scope, kept, origin, await self._vectors_of(kept))
+        return await self.shelf.put(scope, kept, origin, await self.vectors_of(kept))
 
     async def search(
         self, scopes: Sequence[Scope], query: str, *, limit: int, threshold: float = 0.0
@@ -89,30 +90,6 @@ class OwnMemories:
         least = threshold if vector is not None else threshold * WORDS_ALONE
         return await self.shelf.best(wanted, score, limit=limit, threshold=least)
 
-    async def list(self, scope: Scope, *, limit: int, before: int | None = None) -> Sequence[Memory]:
-        """See the protocol."""
-        need([scope])
-        return await self.shelf.page(scope, limit=limit, before=before)
-
-    async def update(self, scope: Scope, number: int, text: str, origin: Origin) -> Memory | None:
-        """See the protocol."""
-        need([scope])
-        facts = cleaned([Fact(text=text)])
-        if not facts:
-            return None
-        (vector,) = await self._vectors_of(facts)
-        return await self.shelf.change(scope, number, facts[0].text, origin, vector)
-
-    async def forget(self, scope: Scope, number: int | None = None) -> int:
-        """See the protocol."""
-        need([scope])
-        return await self.shelf.drop(scope, number)
-
-    async def export(self, scope: Scope) -> Sequence[Memory]:
-        """See the protocol."""
-        need([scope])
-        return await self.shelf.all(scope)
-
     async def aclose(self) -> None:
         """Let go of what is still being asked for."""
         for task in self._asking:
@@ -120,8 +97,8 @@ class OwnMemories:
         if self._asking:
             await asyncio.wait(self._asking)
 
-    async def _vectors_of(self, facts: Sequence[Fact]) -> Sequence[Vector | None]:
-        """A vector for each fact, or none where there is nothing to make it: a search makes up for it."""
+    async def vectors_of(self, facts: Sequence[Fact]) -> Sequence[Vector | None]:
+        """None where there is nothing to make them: a search makes up for it."""
         none = [None] * len(facts)
         if self._embedder is None:
             return none
@@ -181,12 +158,6 @@ class OwnMemories:
             log.warning("memories stay without their meaning", extra={"cause": str(error)})
             return
         await self.shelf.give_vectors(scope, texts, vectors)
-
-
-def need(scopes: Sequence[Scope]) -> None:
-    """Refuse a call that names nobody: it must never mean everybody."""
-    if not scopes or not all(isinstance(scope, Scope) for scope in scopes):
-        raise ValueError("a memory is asked for without saying whose")
 
 
 def _score(share: float, meaning: float | None) -> float:

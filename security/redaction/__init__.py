@@ -1,6 +1,5 @@
 """Hides secrets and personal data in texts and streams."""
 
-from security.redaction.learning import RedactedLearner
 from security.redaction.matches import Match
 from security.redaction.model_input import ModelInput
 from security.redaction.names import NameRedactor
@@ -15,7 +14,6 @@ __all__ = [
     "OnHidden",
     "Policy",
     "Redacted",
-    "RedactedLearner",
     "RedactionStream",
     "Redactor",
     "secret_values",

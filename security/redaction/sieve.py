@@ -8,9 +8,10 @@ import re
 from collections.abc import Callable, Set
 from typing import Final
 
-from security.redaction import formats
 from security.redaction.contact import PHONE, PHONE_WORD
 from security.redaction.detect import DETECTORS, LEAST
+from security.redaction.formats import LEAST as LEAST_KEY
+from security.redaction.formats import may_be_key
 from security.redaction.matches import Group
 from security.redaction.numbers import BIRTH_WORD
 
@@ -24,7 +25,7 @@ CLASSES: Final = bytes(
 )
 ALIKE: Final = bytes(0x61 if 0x30 <= byte <= 0x39 else byte for byte in range(256))
 LONG_WORD: Final = b"a" * 10  # shorter ones are dull: see `units.py`
-LONG_RUN: Final = b"a" * formats.LEAST
+LONG_RUN: Final = b"a" * LEAST_KEY
 # Letters that `re` takes for ASCII ones in another case, and names of `assigned.py` that are not ASCII.
 FOREIGN_LETTER: Final = re.compile("[ſKıİ]")
 FOREIGN_NAME: Final = re.compile(r"(?i)contrase|пароль|密码|口令|パスワード|密钥|令牌|秘钥|[ſKıİ]")
@@ -106,7 +107,7 @@ CLOSER: Final[dict[Group, Callable[[str], object]]] = {  # than the sign of the 
 def _may_be_key(text: str, classes: bytes) -> bool:
     if "-----B" in text:
         return True
-    return LONG_RUN in classes.translate(ALIKE) and formats.may_be_key(text, 0, len(text))
+    return LONG_RUN in classes.translate(ALIKE) and may_be_key(text, 0, len(text))
 
 
 def _may_be_assigned(text: str) -> bool:

@@ -5,6 +5,7 @@ from typing import Final
 
 from bot.agent.taint import Carried, Source, Taint, known_taint, restriction
 from bot.tools.base import Arguments, Status, Tool
+from security.injection import wrap_untrusted
 from security.taint.places import Places, named
 from security.taint.texts import TextScreen
 
@@ -71,6 +72,24 @@ class ResultScreen:
         if not is_done or self._places.is_guarded(tool.place, arguments):
             return
         await self._places.wrote(tool.place, arguments, turn.carried() if turn.foreign else None)
+
+
+class LabelScreen:
+    """Fulfils `bot.tools.base.Screen` where taint is off: marks what others wrote, files aside."""
+
+    async def take_in(
+        self,
+        tool: Tool,
+        arguments: Arguments,
+        text: str,
+        *,
+        status: Status,
+        origins: tuple[tuple[Source, str], ...] = (),
+    ) -> str:
+        """See the protocol."""
+        if "reads_untrusted" not in tool.effects or tool.source == "file":
+            return text
+        return wrap_untrusted(text, f"{tool.source} {_origin(tool, arguments)}")
 
 
 def _origin(tool: Tool, arguments: Arguments) -> str:

@@ -121,6 +121,8 @@ class Rig:
         assert isinstance(run_timeout, float)
         assert isinstance(rules, QueueRules)
         assert isinstance(seams, Seams)
+        if callable(renewal := self.changes.get("renewal")):
+            self.changes["renewal"] = renewal(self)
         if callable(spending):
             seams = replace(seams, spending=spending(self.store))
         turn = Turn(

@@ -11,7 +11,7 @@ from bot.agent.audit import AuditEvent
 from bot.bus import Receipt
 from bot.commands.call import Answer
 from bot.commands.registry import Commands
-from bot.commands.release import NOTHING, RELEASED, Blocked, ReleaseCommands
+from bot.commands.release import NOTHING, RELEASED, Blocked, ReleaseCommands, Releases
 from bot.errors import StoreError
 from bot.messages import Address, InboundMessage, RunId, Sender, SessionKey, new_id, utc_now
 from memory.blocked import KEEP, MOST, BlockedMessages
@@ -31,8 +31,10 @@ class Counter:
         self.told: list[tuple[Address, SessionKey, str]] = []
         self.receipt: Receipt | None = None
         self.is_mute = False
-        commands = ReleaseCommands(self.shelf, publish=self._publish, tell=self._tell, audit=self.audit)
-        self.commands = Commands(commands.commands(), admins=lambda: {"telegram:1"}, audit=self.audit)
+        releases = Releases(self.shelf, publish=self._publish, tell=self._tell, audit=self.audit)
+        self.commands = Commands(
+            ReleaseCommands(releases).commands(), admins=lambda: {"telegram:1"}, audit=self.audit
+        )
 
     async def _publish(self, released: InboundMessage) -> Receipt:
         if self.receipt is not None:

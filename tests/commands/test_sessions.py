@@ -202,3 +202,58 @@ async def test_sessions_outlive_a_restart(home: Path) -> None:
 
         assert await desk.talks("and hotels?") == session
         assert [one.number for one in await store.sessions.of_chat(chat_key())] == [2, 1]
+
+
+async def test_an_archived_session_leaves_the_list_and_stands_in_one_of_its_own(desk: Desk) -> None:
+    await desk.talks("hello")
+    await desk.says("/new Rome")
+    await desk.talks("flights?")
+    answer = await desk.says("/sessions archive 1")
+
+    listed, archived = await desk.says("/sessions"), await desk.says("/sessions archived")
+    assert answer.text.startswith("Session 1 is archived")
+    assert [line.split("`")[1] for line in listed.text.splitlines()[1:]] == ["2"]
+    assert archived.text.splitlines() == [
+        "**Archived sessions of this chat**",
+        "- `1` hello: 2 messages, just now",
+    ]
+    assert [button.value for button in archived.buttons] == ["/resume 1"]
+
+
+async def test_an_archived_session_is_taken_up_again_by_resume(desk: Desk) -> None:
+    old = await desk.talks("hello")
+    await desk.says("/new Rome")
+    await desk.talks("flights?")
+    await desk.says("/sessions archive 1")
+    unnamed = await desk.says("/resume")
+    await desk.says("/resume 1")
+
+    assert unnamed.reason == "error"
+    assert await desk.talks("again") == old
+    assert "`1` hello" in (await desk.says("/sessions")).text
+    assert (await desk.says("/sessions archived")).text == "No session of this chat is archived."
+
+
+async def test_archiving_the_current_session_begins_a_new_one(desk: Desk) -> None:
+    old = await desk.talks("hello")
+    answer = await desk.says("/sessions archive 1")
+
+    assert answer.text.endswith("A new session begins.")
+    assert await desk.talks("else") != old
+    assert await desk.lines(old) == ["hello", "re: hello"]
+
+
+@pytest.mark.parametrize("text", ["/sessions archive", "/sessions archive 7"])
+async def test_archiving_what_is_not_there_is_refused(desk: Desk, text: str) -> None:
+    await desk.talks("hello")
+    answer = await desk.says(text)
+
+    assert answer.reason == "error"
+    assert "`/sessions` lists them" in answer.text
+
+
+async def test_a_busy_session_is_not_archived(desk: Desk) -> None:
+    session = await desk.talks("hello")
+    desk.bot.busy[session] = Activity(stage="model", seconds=1.0)
+
+    assert (await desk.says("/sessions archive 1")).text == BUSY

@@ -74,3 +74,45 @@ async def test_an_announcement_waits_for_every_chat(store: Store) -> None:
 
     assert await store.outbox.pending("other") == ends
     assert [end.address for end in ends] == addresses
+
+
+async def test_a_stuck_answer_waits_again_as_a_new_attempt(store: Store) -> None:
+    given_up, tired = await answered(store, "1"), await answered(store, "2")
+    await store.outbox.give_up(given_up.run)
+    for _ in range(2):
+        await store.outbox.count_try(tired.run)
+
+    revived = [await store.outbox.revive(end.run, tries=2) for end in (given_up, tired)]
+
+    assert [(end.run, end.attempt) for end in revived if end] == [(given_up.run, 2), (tired.run, 2)]
+    assert await store.outbox.pending("other") == revived
+    assert [one.tries for one in await store.outbox.undelivered(limit=5)] == [0, 0]
+
+
+async def test_an_answer_that_is_being_tried_is_neither_revived_nor_dropped(store: Store) -> None:
+    end = await answered(store, "1")
+    await store.outbox.count_try(end.run)
+
+    assert await store.outbox.revive(end.run, tries=2) is None
+    assert not await store.outbox.drop(end.run, tries=2)
+    assert await store.outbox.pending("other") == [end]
+
+
+async def test_a_dropped_answer_is_gone(store: Store) -> None:
+    end = await answered(store, "1")
+    await store.outbox.give_up(end.run)
+
+    assert await store.outbox.drop(end.run, tries=9)
+    assert not await store.outbox.drop(end.run, tries=9)
+    assert await store.outbox.undelivered(limit=5) == []
+
+
+async def test_what_is_undelivered_is_listed_with_its_state_the_newest_first(store: Store) -> None:
+    old, new = await answered(store, "1"), await answered(store, "2")
+    await store.outbox.give_up(old.run)
+    await store.outbox.count_try(new.run)
+
+    listed = await store.outbox.undelivered(limit=5)
+
+    assert [(one.end, one.is_failed, one.tries) for one in listed] == [(new, False, 1), (old, True, 0)]
+    assert await store.outbox.undelivered(limit=1) == listed[:1]

@@ -5,6 +5,8 @@ from contextlib import closing
 from pathlib import Path
 from sqlite3 import connect
 
+from msgspec.structs import replace
+
 from bot.agent.accounts import Amount, Scope
 from bot.agent.store import Spent
 from bot.commands.usage import Used
@@ -108,6 +110,17 @@ async def test_people_and_days_come_in_an_order_that_can_be_read(store: Store) -
 
     assert names(await store.usage.by_person(since=DAY, limit=2)) == ["telegram:19", "telegram:18"]
     assert names(await store.usage.by_day(since=DAY, limit=10)) == ["2031-05-18", DAY]
+
+
+async def test_what_was_used_is_told_by_channel(store: Store) -> None:
+    slack, telegram = (
+        replace(spent(prompt=prompt), channel=name) for name, prompt in (("slack", 5), ("telegram", 9))
+    )
+    await store.usage.add([slack, telegram])
+
+    used = await store.usage.by_channel(since=DAY)
+
+    assert [(one.name, one.prompt) for one in used] == [("telegram", 9), ("slack", 5)]
 
 
 def test_turns_from_before_the_table_was_there_are_in_it(tmp_path: Path) -> None:

@@ -3,12 +3,13 @@
 import pytest
 from pydantic import ValidationError
 
-from bot.settings.scheduler import HeartbeatSettings, SchedulerSettings
+from bot.settings import Settings
+from bot.settings.scheduler import HeartbeatSettings
 
 
 def test_the_heartbeat_is_off_and_times_are_utc_where_nothing_is_set() -> None:
     assert HeartbeatSettings().every is None
-    assert SchedulerSettings().timezone == "UTC"
+    assert Settings.model_fields["timezone"].default == "UTC"
 
 
 @pytest.mark.parametrize(

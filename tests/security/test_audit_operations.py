@@ -14,10 +14,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bot.agent.audit import AuditEntry, AuditEvent, Damaged, Severity
+from bot.agent.audit_query import Query
 from bot.errors import ConfigError
 from bot.messages import SessionKey
 from bot.operations.audit import (
-    Query,
     audit_export,
     audit_search,
     audit_tail,

@@ -12,8 +12,23 @@ from starlette.routing import WebSocketRoute
 from starlette.types import ASGIApp
 
 from bot.errors import StoreError
+from bot.inbox.base import InboxError
 from bot.messages import new_id
-from bot.web.api import agent, doors, keyring, openai, operating, runs, schedules, talks, telling
+from bot.web.api import (
+    agent,
+    doors,
+    inbox,
+    inbox_acts,
+    keyring,
+    memories,
+    openai,
+    operating,
+    people,
+    runs,
+    schedules,
+    talks,
+    telling,
+)
 from bot.web.api.base import Parts
 from bot.web.api.bodies import Fault
 from bot.web.api.completions import error_body
@@ -30,6 +45,10 @@ ROUTERS: Final[tuple[APIRouter, ...]] = (
     doors.router,
     keyring.router,
     telling.router,
+    people.router,
+    memories.router,
+    inbox.router,
+    inbox_acts.router,
     openai.router,
 )
 DESCRIPTION: Final = (
@@ -56,6 +75,7 @@ def build(parts: Parts) -> ASGIApp:
     app.router.routes.append(WebSocketRoute("/ws/events", serve_events))
     app.add_exception_handler(HTTPException, _refuse)
     app.add_exception_handler(RequestValidationError, _explain)
+    app.add_exception_handler(InboxError, _conflict)
     app.add_exception_handler(StoreError, _unavailable)
     app.add_exception_handler(Exception, _fail)
     return app
@@ -70,6 +90,10 @@ async def _explain(request: Request, error: Exception) -> JSONResponse:
     assert isinstance(error, RequestValidationError)
     faults = (f"{'.'.join(map(str, fault['loc']))}: {fault['msg']}" for fault in error.errors())
     return _fault(request, "; ".join(faults), 422)
+
+
+async def _conflict(request: Request, error: Exception) -> JSONResponse:
+    return _fault(request, str(error), 409)
 
 
 async def _unavailable(request: Request, error: Exception) -> JSONResponse:

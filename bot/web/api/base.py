@@ -1,6 +1,6 @@
 """What the API needs of the bot, and the plain data it shows; loads nothing that is heavy."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final, Literal, Protocol, TypeAlias, get_args
 
@@ -8,6 +8,8 @@ from bot.agent.audit import Audit, AuditEntry, AuditEvent, Damaged, Value
 from bot.bus import Bus
 from bot.commands.pairing import LetIn
 from bot.commands.pairing import Request as Waiting
+from bot.inbox.base import Desk
+from bot.long_term import LongTerm
 from bot.messages import (
     Address,
     EndReason,
@@ -19,6 +21,7 @@ from bot.messages import (
     SessionKey,
     StoredMessage,
 )
+from bot.people import Linking
 from bot.scheduler.planner import Asking
 from bot.scheduler.schedules import Listed, Schedule
 from bot.scheduler.timing import Timing
@@ -100,6 +103,9 @@ class Keys(Protocol):
 
     async def check(self, text: str) -> ApiKey | None:
         """The key of a text; `None` where it is none, or was revoked."""
+
+    async def find(self, id_: str) -> ApiKey | None:
+        """A key by its id, whether it is in force or not."""
 
     async def all(self) -> list[ApiKey]:
         """Every key, the newest first."""
@@ -265,6 +271,10 @@ class Parts:
     """All of the bot that the API reaches.
 
     Attributes:
+        desk: The inbox, and what operators do there.
+        linking: Links people, and knows them.
+        memories: What is remembered of them; `None` where memory is off.
+        redact: Masks what is not to be remembered.
         more: What routers need that are not ours, by name.
     """
 
@@ -281,6 +291,10 @@ class Parts:
     open_audit: OpenAudit
     metrics: Scrape
     webhooks: Webhooks
+    desk: Desk
+    linking: Linking
+    memories: LongTerm | None = None
+    redact: Callable[[str], str] = str
     more: Mapping[str, object] = field(default_factory=dict)
 
     async def note(

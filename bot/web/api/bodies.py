@@ -3,16 +3,16 @@
 from datetime import UTC, datetime
 from typing import Annotated, Literal, Self, TypeAlias
 
-from pydantic import BaseModel, ConfigDict, Field, StringConstraints
+from pydantic import AliasChoices, BaseModel, ConfigDict, Field, StringConstraints
 from pydantic.alias_generators import to_camel
 
-from bot.agent.audit import AuditEntry, Severity
-from bot.messages import StoredMessage
-from bot.scheduler.schedules import Listed, Schedule
-from bot.web.api.base import ApiKey, DeadLetter, RunState, RunStatus, Scope, SessionState, Webhook
+from bot.agent.audit import Severity
+from bot.scheduler.schedules import Listed
+from bot.web.api.base import RunStatus, Scope
 
 MAX_TEXT = 100_000  # characters of one message
 MAX_WAIT = 600_000  # milliseconds
+RUN = AliasChoices("runId", "run")  # on the wire, and inside
 
 ChatName: TypeAlias = Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9_.-]{1,64}$")]
 Word: TypeAlias = Annotated[str, StringConstraints(min_length=1, max_length=200)]
@@ -23,6 +23,15 @@ class Body(BaseModel):
     """The base of all bodies; a field that is not known is refused."""
 
     model_config = ConfigDict(alias_generator=to_camel, validate_by_name=True, frozen=True, extra="forbid")
+
+
+class Shown(Body):
+    """A body whose fields are those of what it shows; times are made of seconds since 1970."""
+
+    @classmethod
+    def of(cls, shown: object) -> Self:
+        """That of a thing with these attributes."""
+        return cls.model_validate(shown, from_attributes=True)
 
 
 class Fault(BaseModel):
@@ -69,29 +78,16 @@ class WaitResult(Body):
     text: str | None = None
 
 
-class RunBody(Body):
+class RunBody(Shown):
     """How a run stands; `text` is its answer."""
 
-    run_id: str
+    run_id: str = Field(validation_alias=RUN)
     session: str
     status: RunStatus
     accepted_at: datetime | None = None
     started_at: datetime | None = None
     ended_at: datetime | None = None
     text: str = ""
-
-    @classmethod
-    def of(cls, state: RunState) -> Self:
-        """That of a state."""
-        return cls(
-            run_id=state.run,
-            session=state.session,
-            status=state.status,
-            accepted_at=moment(state.accepted_at),
-            started_at=moment(state.started_at),
-            ended_at=moment(state.ended_at),
-            text=state.text,
-        )
 
 
 class Cancelled(Body):
@@ -100,23 +96,13 @@ class Cancelled(Body):
     cancelled: bool
 
 
-class SessionBody(Body):
+class SessionBody(Shown):
     """A session in a list."""
 
     session: str
     title: str | None
     messages: int
     updated_at: datetime | None
-
-    @classmethod
-    def of(cls, state: SessionState) -> Self:
-        """That of a state."""
-        return cls(
-            session=state.session,
-            title=state.title,
-            messages=state.messages,
-            updated_at=moment(state.updated_at),
-        )
 
 
 class SessionList(Body):
@@ -126,29 +112,16 @@ class SessionList(Body):
     next: float | None = None
 
 
-class MessageBody(Body):
+class MessageBody(Shown):
     """A line of a conversation; its numbers grow by one."""
 
     number: int
-    run_id: str
+    run_id: str = Field(validation_alias=RUN)
     role: Literal["user", "assistant", "tool"]
     speaker: str
     text: str
     at: datetime
     reason: str | None = None
-
-    @classmethod
-    def of(cls, line: StoredMessage) -> Self:
-        """That of a line of history."""
-        return cls(
-            number=line.number,
-            run_id=line.run,
-            role=line.role,
-            speaker=line.speaker,
-            text=line.text,
-            at=line.at,
-            reason=line.reason,
-        )
 
 
 class MessageList(Body):
@@ -167,7 +140,7 @@ class ScheduleRequest(Body):
     zone: Annotated[str, StringConstraints(max_length=64)] = ""
 
 
-class ScheduleBody(Body):
+class ScheduleBody(Shown):
     """A schedule; its number counts those of its chat."""
 
     chat: str
@@ -181,19 +154,9 @@ class ScheduleBody(Body):
     last_outcome: str | None = None
 
     @classmethod
-    def of(cls, schedule: Schedule, listed: Listed | None = None) -> Self:
-        """That of a schedule, with how it went the last time where that is known."""
-        return cls(
-            chat=schedule.chat,
-            number=schedule.number,
-            text=schedule.text,
-            maker=schedule.maker,
-            zone=schedule.zone,
-            next_at=moment(schedule.next_at),
-            last_at=moment(schedule.last_at),
-            is_paused=schedule.is_paused,
-            last_outcome=listed.last.reason if listed is not None and listed.last is not None else None,
-        )
+    def listed(cls, entry: Listed) -> Self:
+        """That of a schedule, with how it went the last time."""
+        return cls.of(entry.schedule).model_copy(update={"last_outcome": entry.last and entry.last.reason})
 
 
 class ScheduleList(Body):
@@ -202,7 +165,7 @@ class ScheduleList(Body):
     schedules: list[ScheduleBody]
 
 
-class AuditBody(Body):
+class AuditBody(Shown):
     """An event of the audit log."""
 
     number: int
@@ -214,25 +177,8 @@ class AuditBody(Body):
     target: str
     status: str
     session: str | None = None
-    run_id: str | None = None
+    run_id: str | None = Field(default=None, validation_alias=RUN)
     context: dict[str, str | int | float] = {}
-
-    @classmethod
-    def of(cls, entry: AuditEntry) -> Self:
-        """That of an entry."""
-        return cls(
-            number=entry.number,
-            id=entry.id,
-            at=entry.at,
-            severity=entry.severity,
-            actor=entry.actor,
-            action=entry.action,
-            target=entry.target,
-            status=entry.status,
-            session=entry.session,
-            run_id=entry.run,
-            context=entry.context,
-        )
 
 
 class AuditList(Body):
@@ -248,7 +194,7 @@ class KeyRequest(Body):
     scopes: Annotated[list[Scope], Field(min_length=1, max_length=4)]
 
 
-class KeyBody(Body):
+class KeyBody(Shown):
     """An API key without what makes it work."""
 
     id: str
@@ -257,18 +203,6 @@ class KeyBody(Body):
     created_at: datetime | None
     used_at: datetime | None = None
     revoked_at: datetime | None = None
-
-    @classmethod
-    def of(cls, key: ApiKey) -> Self:
-        """That of a key."""
-        return cls(
-            id=key.id,
-            name=key.name,
-            scopes=list(key.scopes),
-            created_at=moment(key.created_at),
-            used_at=moment(key.used_at),
-            revoked_at=moment(key.revoked_at),
-        )
 
 
 class KeyMade(Body):
@@ -291,23 +225,13 @@ class WebhookRequest(Body):
     events: Annotated[list[Word], Field(min_length=1, max_length=50)]
 
 
-class WebhookBody(Body):
+class WebhookBody(Shown):
     """Somebody who is told of events."""
 
     id: str
     url: str
     events: list[str]
     created_at: datetime | None
-
-    @classmethod
-    def of(cls, webhook: Webhook) -> Self:
-        """That of a webhook."""
-        return cls(
-            id=webhook.id,
-            url=webhook.url,
-            events=list(webhook.events),
-            created_at=moment(webhook.created_at),
-        )
 
 
 class WebhookMade(Body):
@@ -323,7 +247,7 @@ class WebhookList(Body):
     webhooks: list[WebhookBody]
 
 
-class DeadLetterBody(Body):
+class DeadLetterBody(Shown):
     """A message that nobody took."""
 
     id: str
@@ -332,18 +256,6 @@ class DeadLetterBody(Body):
     tries: int
     error: str
     created_at: datetime | None
-
-    @classmethod
-    def of(cls, letter: DeadLetter) -> Self:
-        """That of a dead letter."""
-        return cls(
-            id=letter.id,
-            webhook=letter.webhook,
-            event=letter.event,
-            tries=letter.tries,
-            error=letter.error,
-            created_at=moment(letter.created_at),
-        )
 
 
 class DeadLetterList(Body):

@@ -183,6 +183,7 @@ class Feed:
 
     def _join(self, reader: "ReaderT") -> "ReaderT":
         self._readers.add(reader)
+        self._stop_later()  # not while there is one
         return reader
 
     def _stop_later(self) -> None:

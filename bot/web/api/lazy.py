@@ -18,10 +18,14 @@ PLACE: Final = "bot.web.api.app"
 
 
 class Api:
-    """Serves the paths of the API. Who shows no key was let in by the guard, and is the owner."""
+    """Serves the paths of the API. Who shows no key was let in by the guard, and is the owner.
+
+    Attributes:
+        parts: What it reaches of the bot.
+    """
 
     def __init__(self, parts: Parts) -> None:
-        self._parts = parts
+        self.parts = parts
         self._app: ASGIApp | None = None
         self._loading = asyncio.Lock()
 
@@ -51,19 +55,19 @@ class Api:
         text = key_of(request)
         if text is None:
             return OWNER
-        key = await self._parts.keys.check(text)
+        key = await self.parts.keys.check(text)
         return None if key is None else Caller(account=key.id, name=key.name, scopes=key.scopes)
 
     async def _load(self) -> ASGIApp:
         """Import what is behind, in a thread: it takes half a second, in which others are served."""
         async with self._loading:
             if self._app is None:
-                self._app = await asyncio.to_thread(_build, self._parts)
+                self._app = await asyncio.to_thread(_build, self.parts)
         return self._app
 
     async def aclose(self) -> None:
         """End what still streams; called before the web server closes, which would wait for it."""
-        await self._parts.feed.aclose()
+        await self.parts.feed.aclose()
 
 
 class _ApiRoute(BaseRoute):

@@ -26,7 +26,7 @@ async def list_schedules(caller: Looker, parts: Ports, chat: Chat | None = None)
     """The schedules of a chat, or all that this caller may see; what comes next is first."""
     listed = await parts.planner.listed(None if chat is None else SessionKey(chat))
     shown = [one for one in listed if caller.may_see(one.schedule.chat)]
-    return ScheduleList(schedules=[ScheduleBody.of(one.schedule, one) for one in shown])
+    return ScheduleList(schedules=[ScheduleBody.listed(one) for one in shown])
 
 
 @router.post("/api/schedules", status_code=201)

@@ -7,7 +7,7 @@ import pytest
 from bot.agent.store import Posted as Record
 from bot.errors import ChannelError, RateLimited, StoreError
 from bot.messages import End, RunId
-from channels.delivery.delivery import MAX_TRIES
+from channels.delivery.outbox import MAX_TRIES
 from memory.store import Store
 from tests.channels.delivery.platform import POSTING, Posted, Setup
 from tests.factories import chunk_of, end_of, inbound
@@ -324,6 +324,23 @@ async def test_a_half_posted_answer_is_completed_by_a_platform_that_changes_noth
 
     async with setup.delivering():
         pass
+
+    assert setup.platform.texts() == ["a" * 20, "b" * 20]
+    assert await setup.waiting() == []
+
+
+async def test_an_answer_that_somebody_revives_repeats_nothing_that_is_shown_already(setup: Setup) -> None:
+    setup.platform.capabilities = POSTING
+    message = await setup.asked()
+    end = await setup.saved(message, "a" * 20 + "b" * 20)
+    await setup.store.outbox.record(end.run, Record(part=0, platform_id="m0", attempt=1, end=20))
+    await setup.store.outbox.give_up(end.run)
+    setup.platform.messages["m0"] = Posted("main", "a" * 20, f"{end.run}:0")
+
+    async with setup.delivering():
+        revived = await setup.store.outbox.revive(end.run, tries=9)
+        assert revived is not None
+        setup.bus.send(revived)
 
     assert setup.platform.texts() == ["a" * 20, "b" * 20]
     assert await setup.waiting() == []

@@ -86,6 +86,14 @@ async def test_an_account_that_is_asked_to_wait_waits_in_every_chat(pace: Pace, 
     assert await pass_all(pace, clock, (CHAT,), 1) == [pytest.approx(7.0, abs=1e-3)]
 
 
+async def test_how_long_an_account_is_still_held_is_told(pace: Pace, clock: Clock) -> None:
+    free = pace.held
+    pace.hold_account(30)
+    clock.now += 10
+
+    assert (free, pace.held) == (0.0, 20.0)
+
+
 async def test_last_words_pass_those_who_wait_to_grow() -> None:
     clock = Clock(is_turned=True)
     pace = Pace(clock=clock, sleep=clock.sleep)

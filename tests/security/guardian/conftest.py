@@ -8,7 +8,7 @@ from pydantic import SecretStr
 from bot.settings.guardian import GuardianSettings
 from bot.settings.models import OpenAISettings
 from security.guardian import Guardian, open_judge
-from security.injection import Scans
+from security.injection import LazyScanner, Scans
 from security.verdict import HARMLESS, Level, Verdict
 from tests.simulators.model import ModelServer
 
@@ -54,4 +54,4 @@ def judged_by(
     """A Guardian whose judge is that server; every text is in the sample if any is."""
     settings = GuardianSettings(model="judge-1", sample=sample, timeout=timeout)
     openai = OpenAISettings(base_url=server.url, api_key=SecretStr(KEY))
-    return Guardian(settings, scanner.load, open_judge(settings, openai), chance=lambda: 0.0)
+    return Guardian(settings, LazyScanner(scanner.load), open_judge(settings, openai), chance=lambda: 0.0)

@@ -7,6 +7,7 @@ from bot.settings.guardian import GuardianSettings
 from bot.tools.base import Arguments, Denied, Risk, Tool, ToolContext
 from bot.tools.declare import declare
 from security.guardian import AnswerGuard, CommandGuard, Guardian, SendGuard
+from security.injection import LazyScanner
 from security.verdict import Level
 from tests.commands.desk import Notes
 from tests.factories import inbound
@@ -31,7 +32,7 @@ EXEC, SEND, READ = tool_of("exec"), tool_of("send", "send_message"), tool_of("re
 
 @pytest.fixture
 def guardian(scanner: NamedLevels) -> Guardian:
-    return Guardian(GuardianSettings(), scanner.load)
+    return Guardian(GuardianSettings(), LazyScanner(scanner.load))
 
 
 @pytest.fixture

@@ -16,6 +16,7 @@ from memory.blocked import BlockedMessages
 from memory.database import DATABASE, Database
 from memory.store import Store
 from security.guardian import Guardian, MessageGuard
+from security.injection import LazyScanner
 from tests.commands.desk import Notes
 from tests.factories import inbound
 from tests.security.guardian.conftest import NamedLevels
@@ -43,7 +44,7 @@ class Post:
         self.told: list[Blocked] = []
         self.turn = Taint()
         self.guard = MessageGuard(
-            Guardian(GuardianSettings(), scanner.load),
+            Guardian(GuardianSettings(), LazyScanner(scanner.load)),
             self.shelf,
             audit=self.audit,
             is_admin=lambda message: message.sender.role in (Role.OWNER, Role.ADMIN),

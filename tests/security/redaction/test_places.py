@@ -9,28 +9,16 @@ from msgspec.structs import replace
 
 from bot.backends.base import NoOversight
 from bot.errors import ConfigError
-from bot.messages import InboundMessage
 from bot.models.base import FunctionCall, ModelRequest, PromptMessage, ToolCall
 from bot.settings.redaction import MemoryPlace, ModelPlace
-from security.redaction import ModelInput, NameRedactor, Policy, RedactedLearner, Redactor
+from security.redaction import ModelInput, NameRedactor, Policy, Redactor
 from security.redaction import redactor as whole
 from security.redaction.names import MODEL
-from tests.factories import inbound
 from tests.security.redaction.samples import KEY, SECRETS, redactor
 
 OWN = "hunter2-hunter2"
 CARD = "4111 1111 1111 1111"
 MODELS = Redactor(Policy.of(ModelPlace(), key=KEY), [OWN])
-
-
-class Notes:
-    """A memory."""
-
-    def __init__(self) -> None:
-        self.learnt: list[tuple[str, str]] = []
-
-    def learn(self, message: InboundMessage, answer: str) -> None:
-        self.learnt.append((message.text, answer))
 
 
 def request(*contents: str) -> ModelRequest:
@@ -58,43 +46,13 @@ async def test_a_prompt_without_secrets_is_not_touched() -> None:
     assert await ModelInput(MODELS, NoOversight()).look(given, 1) is given
 
 
-async def test_what_is_remembered_has_no_cards_and_no_keys() -> None:
-    notes = Notes()
+def test_what_is_remembered_has_no_cards_and_no_keys() -> None:
     guard = Redactor(Policy.of(MemoryPlace(), key=KEY))
-    async with RedactedLearner(notes, guard.redact_soon) as learner:
-        learner.learn(inbound(f"my card is {CARD}"), f"Noted: {SECRETS['npm']}, call ann@example.org")
 
-    assert notes.learnt == [
-        ("my card is [REDACTED-CREDIT-CARD]", "Noted: [REDACTED-NPM], call ann@example.org")
-    ]
-
-
-async def test_what_cannot_be_redacted_is_not_remembered(caplog: pytest.LogCaptureFixture) -> None:
-    async def fail(text: str) -> str:
-        raise ValueError("broken")
-
-    notes = Notes()
-    async with RedactedLearner(notes, fail) as learner:
-        learner.learn(inbound("hello"), "hi")
-
-    assert notes.learnt == []
-    assert "turn not learnt from" in caplog.text
-
-
-async def test_what_waits_to_be_remembered_is_bounded() -> None:
-    going = asyncio.Event()
-
-    async def wait(text: str) -> str:
-        await going.wait()
-        return text
-
-    notes = Notes()
-    async with RedactedLearner(notes, wait) as learner:
-        for number in range(250):
-            learner.learn(inbound(str(number)), "")
-        going.set()
-
-    assert len(notes.learnt) == 200
+    assert guard.redact(f"my card is {CARD}") == "my card is [REDACTED-CREDIT-CARD]"
+    assert guard.redact(f"Noted: {SECRETS['npm']}, call ann@example.org") == (
+        "Noted: [REDACTED-NPM], call ann@example.org"
+    )
 
 
 async def test_a_long_text_holds_nobody_up() -> None:

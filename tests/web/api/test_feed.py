@@ -53,6 +53,18 @@ async def test_nothing_is_read_before_somebody_wants_to_see_it(bus: LocalBus, fe
     assert (before, during) == (False, True)
 
 
+async def test_it_is_read_on_for_as_long_as_somebody_reads(bus: LocalBus) -> None:
+    feed = Feed(bus, linger=0.0, pause=0.0)
+    with feed.follow() as follower:
+        for _ in range(5):
+            await asyncio.sleep(0)
+        await emit(bus, 1)
+        (item,) = await take(follower, 1)
+    await feed.aclose()
+
+    assert item == start_of(1)
+
+
 async def test_nothing_is_read_any_more_when_nobody_has_come_back_for_long(bus: LocalBus) -> None:
     feed = Feed(bus, linger=0.0, pause=0.0)
     with feed.follow():

@@ -1,0 +1,1 @@
+"""The pages beside the inbox, a file each; `registry` has their order."""

@@ -1,0 +1,1 @@
+"""The inbox in the database: what operators put to conversations, beside what the history says of them."""
