@@ -21,7 +21,7 @@ from security.injection.scanner import Scanner
 from security.training.arguments import make_parser, read_named, tell
 from security.training.calibrating import calibrate, hold_out
 from security.training.corpus import FOLDS, Sample
-from security.training.learning import Cutter, Windows
+from security.training.learning import Cutter
 from security.training.reading import learn_letters
 from security.training.weights import model_of, pack
 from security.verdict import Level
@@ -39,11 +39,13 @@ class Outcome:
     levels: Numbers
 
 
-def scan_held_out(samples: Sequence[Sample], texts: Sequence[Windows], letters: Letters) -> Outcome:
+def scan_held_out(samples: Sequence[Sample], letters: Letters) -> Outcome:
     """Scan each text with a model, and thresholds, learned from other sources."""
     scores, levels = np.zeros(len(samples)), np.zeros(len(samples))
+    cutter = Cutter(letters)
+    texts = [cutter.cut(sample.text) for sample in samples]
     folds = np.array([sample.fold for sample in samples])
-    margins, learned = hold_out(samples, texts, tell)
+    margins, learned = hold_out(samples, texts, cutter, tell)
     for number in range(len(FOLDS)):
         known = np.flatnonzero(folds != number).tolist()
         held = [samples[at] for at in known]
@@ -62,8 +64,7 @@ def quality(samples: Sequence[Sample]) -> list[Result]:
     What letters follow which is learned from all sources: it knows of languages, not of attacks.
     """
     letters = Letters(learn_letters(samples))
-    cutter = Cutter(letters)
-    outcome = scan_held_out(samples, [cutter.cut(sample.text) for sample in samples], letters)
+    outcome = scan_held_out(samples, letters)
     attack = np.array([sample.label == 1 for sample in samples])
     hard = np.array([sample.kind == "hard_benign" for sample in samples])
     benign = ~attack & ~hard

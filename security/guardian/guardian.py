@@ -10,10 +10,10 @@ from typing import Final
 from msgspec.structs import replace
 
 from bot.settings.guardian import GuardianSettings
-from security.guardian import outbound
 from security.guardian.findings import SCORES
 from security.guardian.judge import Judge, JudgeFailed, Kind
-from security.injection import Scans
+from security.guardian.outbound import look
+from security.injection import LazyScanner
 from security.verdict import HARMLESS, Level, Verdict
 
 log = logging.getLogger(__name__)
@@ -27,7 +27,7 @@ class Guardian:
     """Grades what comes in, what is to be run and what goes out; one for the whole bot.
 
     Args:
-        load: Makes the scanner when it is first needed, in a thread: its libraries take a moment.
+        scanner: Looks at messages; loaded with the first of them.
         judge: Asked about what is MEDIUM or worse, and about a share of the rest.
         chance: Gives numbers from 0 to 1.
     """
@@ -35,17 +35,15 @@ class Guardian:
     def __init__(
         self,
         settings: GuardianSettings,
-        load: Callable[[], Scans],
+        scanner: LazyScanner,
         judge: Judge | None = None,
         *,
         chance: Callable[[], float] = random.random,
     ) -> None:
         self._settings = settings
-        self._load = load
+        self._scanner = scanner
         self._judge = judge
         self._chance = chance
-        self._scanner: Scans | None = None
-        self._loading = asyncio.Lock()
 
     async def check(
         self, content: str, *, kind: Kind, is_quoting: bool = True, is_code: bool = False
@@ -79,7 +77,7 @@ class Guardian:
             rules = import_module("security.guardian.commands")  # some 20 ms, and many bots run no commands
             found: Verdict = rules.look(content, "code" if is_code else "shell")
             return found
-        return outbound.look(content)
+        return look(content)
 
     def is_asked(self, level: Level) -> bool:
         """Whether the model has to be waited for."""
@@ -90,19 +88,10 @@ class Guardian:
 
     async def _look(self, content: str, kind: Kind, *, is_quoting: bool, is_code: bool) -> Verdict:
         if kind == "message":
-            scanner = self._scanner or await self._scans()
-            if len(content) <= AT_ONCE:
-                return scanner.scan(content, are_quotes_lenient=is_quoting)
-            return await asyncio.to_thread(scanner.scan, content, are_quotes_lenient=is_quoting)
+            return await self._scanner.scan(content, are_quotes_lenient=is_quoting)
         if len(content) <= AT_ONCE:
             return self.look(content, kind, is_code=is_code)
         return await asyncio.to_thread(self.look, content, kind, is_code=is_code)
-
-    async def _scans(self) -> Scans:
-        async with self._loading:
-            if self._scanner is None:
-                self._scanner = await asyncio.to_thread(self._load)
-            return self._scanner
 
     async def aclose(self) -> None:
         """Let go of the model's connections."""

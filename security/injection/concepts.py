@@ -26,6 +26,7 @@ class Concept(StrEnum):
     MARKER = "marker"  # signs of a chat template, "new instructions:"
     EXECUTE = "execute"  # run, evaluate
     SHELL = "shell"  # whoami, /etc/passwd, os.system
+    SAY = "say"  # print, answer with
     TAUNT = "taunt"  # what an attacker makes a model say to show that it obeys
 
 

@@ -91,7 +91,7 @@ def buckets_of(
     mixed ^= mixed >> np.uint64(31)
     mixed *= SHUFFLE
     mixed >>= np.uint64(64 - BITS)
-    return mixed.astype(np.int64), kept, sizes
+    return mixed.view(np.int64), kept, sizes
 
 
 def features_of(codes: Codes, words: Words) -> Features:
@@ -123,8 +123,9 @@ def _distinct(buckets: npt.NDArray[np.int64], places: Offsets) -> Features:
 def once(buckets: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
     """Each bucket once, in order; for texts of one block."""
     ordered = np.sort(buckets)
-    different = ordered[1:] != ordered[:-1]
-    return ordered[np.concatenate(([True], different))]
+    is_first = np.ones(len(ordered), dtype=np.bool_)
+    np.not_equal(ordered[1:], ordered[:-1], out=is_first[1:])
+    return ordered[is_first]
 
 
 def concepts_of(hits: Sequence[Hit]) -> Iterator[tuple[int, int]]:

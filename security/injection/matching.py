@@ -18,9 +18,12 @@ MOST_FINDINGS = 8  # of one rule in one view
 FLOOD = Rule("flood", (), 3.0)
 HIDDEN = Rule("invisible letters", (), 2.6)
 ADDRESSES = ("://", "www.", "@")
-MARKERS = ("<|", "[inst]", "[/inst]", "<<sys>>", "###", "system:", "admin:")
+MARKERS = (
+    *("<|", "[inst]", "[/inst]", "<<sys>>", "system:", "admin:"),
+    *("### system", "### instruction", "### human", "### assistant", "### response", "### new"),
+)
 SIGNS = {**dict.fromkeys(ADDRESSES, Concept.TARGET), **dict.fromkeys(MARKERS, Concept.MARKER)}
-SIEVE = 16  # bits of a phrase's number that are looked at first
+SIEVE = 18  # bits of a phrase's number that are looked at first
 PICTURES = 3  # a word of Chinese or Japanese has a third of the characters of an English one
 
 

@@ -25,10 +25,11 @@ class Rule:
 
 
 C = Concept
+MILD = frozenset({"reveal prompt"})  # by itself it is curiosity as often, and a prompt is no secret
 RULES = (
     Rule("override", (C.OVERRIDE, C.PRIOR, C.DIRECTIVE), 4.2),
     Rule("reveal prompt", (C.REVEAL, C.OWN, C.PROMPT), 2.6, 48),
-    Rule("persona", (C.ROLE, C.PERSONA), 3.2, 100),
+    Rule("persona", (C.ROLE, C.PERSONA), 1.9, 100),
     Rule("conceal", (C.CONCEAL,), 1.6),
     Rule("conceal and act", (C.CONCEAL, C.COMMAND), 1.4, 120),
     Rule("address", (C.ADDRESS, C.COMMAND, C.OVERRIDE), 2.4, 90),
@@ -39,5 +40,5 @@ RULES = (
     Rule("marker and override", (C.MARKER, C.OVERRIDE), 2.0, 80),
     Rule("marker and reveal", (C.MARKER, C.REVEAL), 1.6, 60),
     Rule("shell", (C.EXECUTE, C.SHELL), 2.2, 40),
-    Rule("taunt", (C.TAUNT,), 2.2),
+    Rule("taunt", (C.SAY, C.TAUNT), 3.4, 80),
 )

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cache
 from itertools import chain
 from math import exp
 from typing import Protocol
@@ -15,7 +16,7 @@ from security.injection.matching import HIDDEN, Finding, Matcher
 from security.injection.model import NOTHING, Judged, LinearModel, Script, script_of
 from security.injection.normalise import codes_of, text_of
 from security.injection.quoting import quoted_in
-from security.injection.rules import Rule
+from security.injection.rules import MILD, Rule
 from security.injection.views import View, Views, views_of
 from security.injection.words import Flags
 from security.verdict import HARMLESS, Level, Span, Verdict
@@ -61,7 +62,7 @@ class Scanner:
         second: Opinion | None = None,
     ) -> None:
         self._settings = settings
-        self._matcher = Matcher(VOCABULARIES)
+        self._matcher = _matcher()
         self._model = model or LinearModel.load()
         self._letters = letters or Letters.load()
         self._second = second
@@ -131,7 +132,7 @@ class Scanner:
             total += DISGUISE.weight
         score = 1 / (1 + exp(-total))
         level = self._level(score)
-        if not weights and second is None:  # on the small model's word alone, nobody is turned away
+        if second is None and weights.keys() <= MILD:  # nobody is turned away on the small model's word alone
             level = min(level, Level.MEDIUM)
         if level is Level.NONE:
             return Verdict(level, score)
@@ -155,11 +156,19 @@ class Scanner:
         settings = self._settings
         floor = (0.0, settings.low, settings.medium, settings.high, settings.critical)
         level = max(whole.level.lowered(), outside.level)
-        within = floor[whole.level - 1] + (floor[whole.level] - floor[whole.level - 1]) * 0.5
+        lower, begin, end = (*floor, 1.0)[whole.level - 1 : whole.level + 2]
+        above = min((whole.score - begin) / max(end - begin, 1e-9), 0.99)  # of the way through its level
+        within = lower + (begin - lower) * above
         score = max(min(whole.score, within), outside.score)
         if level is Level.NONE:
             return Verdict(level, score)
         return Verdict(level, score, (*whole.reasons, "quoted"), whole.spans)
+
+
+@cache
+def _matcher() -> Matcher:
+    """The words of all languages; sorting them takes far longer than all else that a scanner needs."""
+    return Matcher(VOCABULARIES)
 
 
 def _without(text: str, quoted: Flags) -> str:

@@ -16,6 +16,7 @@ LONGEST = 64  # characters; what comes behind them does not count
 MOST_IN_ROW = 4  # words
 ASIAN = 0x2E80  # from here on letters are (nearly all) of scripts that put no blanks between words
 MASK = (1 << 64) - 1
+STEP = np.uint64(BASE)
 
 
 def _powers() -> Hashes:
@@ -64,11 +65,10 @@ def are_letters(codes: Codes, is_ascii: bool = False) -> Flags:
 
 def words_of(codes: Codes, is_ascii: bool = False) -> Words:
     """Cut a folded text in lower case into words."""
-    letters = np.zeros(len(codes) + 2, dtype=np.int8)
+    letters = np.zeros(len(codes) + 2, dtype=np.bool_)
     letters[1:-1] = are_letters(codes, is_ascii)
-    edges = letters[1:] - letters[:-1]
-    starts = (edges == 1).nonzero()[0]
-    ends = (edges == -1).nonzero()[0]
+    edges = (letters[1:] != letters[:-1]).nonzero()[0]
+    starts, ends = edges[::2], edges[1::2]
     if not len(starts):
         return Words(starts, ends, (np.zeros(0, dtype=np.uint64),) * MOST_IN_ROW)
     lengths = ends - starts
@@ -82,14 +82,16 @@ def words_of(codes: Codes, is_ascii: bool = False) -> Words:
     inside *= POWERS[within]
     hashes: Hashes = np.add.reduceat(inside, firsts)
     hashes ^= hashes >> np.uint64(29)
-    hashes *= np.uint64(BASE)
+    hashes *= STEP
     return Words(starts, ends, _runs(hashes))
 
 
 def _runs(hashes: Hashes) -> tuple[Hashes, ...]:
     found = [hashes]
     for size in range(1, MOST_IN_ROW):
-        found.append(found[-1][:-1] * np.uint64(BASE) + hashes[size:])
+        longer = found[-1][:-1] * STEP
+        longer += hashes[size:]
+        found.append(longer)
     return tuple(found)
 
 

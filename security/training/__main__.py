@@ -7,7 +7,7 @@ from security import injection
 from security.injection.letters import Letters
 from security.training.arguments import make_parser, read_named, tell
 from security.training.calibrating import calibrate, hold_out
-from security.training.learning import Cutter, learn
+from security.training.learning import Cutter, learn_with_made
 from security.training.reading import learn_letters
 from security.training.weights import differing, pack, pack_letters, write
 
@@ -24,9 +24,9 @@ def main() -> int:
     table = learn_letters(samples)
     cutter = Cutter(Letters(table))
     texts = [cutter.cut(sample.text) for sample in samples]
-    thresholds = calibrate(samples, texts, hold_out(samples, texts, tell)[0])
+    thresholds = calibrate(samples, texts, hold_out(samples, texts, cutter, tell)[0])
     tell("learning from all")
-    parts = {**pack(learn(samples, texts), thresholds), **pack_letters(table)}
+    parts = {**pack(learn_with_made(samples, texts, cutter), thresholds), **pack_letters(table)}
     folder = Path(injection.__file__).parent
     if options.check:
         wrong = differing(folder, parts)

@@ -6,7 +6,7 @@ import numpy as np
 
 from security.injection.model import Numbers, Script, Threshold
 from security.training.corpus import FOLDS, Sample
-from security.training.learning import Windows, learn, margin_of
+from security.training.learning import Cutter, Windows, learn_with_made, margin_of
 
 MEDIUM, HIGH = 0.99, 0.998  # quantiles of the margins of harmless texts
 FEWEST = 300  # harmless texts that a script needs for a threshold of its own
@@ -16,7 +16,7 @@ Progress = Callable[[str], None]
 
 
 def hold_out(
-    samples: Sequence[Sample], texts: Sequence[Windows], tell: Progress
+    samples: Sequence[Sample], texts: Sequence[Windows], cutter: Cutter, tell: Progress
 ) -> tuple[Numbers, list[Numbers]]:
     """The margin of each text by weights that have not seen its origin, and these weights, a fold each."""
     folds = np.array([sample.fold for sample in samples])
@@ -25,7 +25,7 @@ def hold_out(
     for number, groups in enumerate(FOLDS):
         tell(f"holding out {', '.join(groups)}")
         known = np.flatnonzero(folds != number).tolist()
-        weights = learn([samples[at] for at in known], [texts[at] for at in known])
+        weights = learn_with_made([samples[at] for at in known], [texts[at] for at in known], cutter)
         learned.append(weights)
         for at in np.flatnonzero(folds == number).tolist():
             found[at] = max((margin_of(weights, one) for one in texts[at].windows), default=-5.0)

@@ -17,6 +17,7 @@ from security.injection.matching import Matcher
 from security.injection.model import Numbers, Script, by_chance, script_of, windows_of
 from security.injection.views import View, views_of
 from security.training.corpus import Sample
+from security.training.making import make
 
 EPOCHS = 4
 BATCH = 256
@@ -24,6 +25,7 @@ RATE = 1.0
 DECAY = 2e-5
 MOST_WINDOWS = 6  # of one reading of a text; evenly spread
 SEED = 20_250_101
+DROPPED = 0.3  # of the features of a window, at random each time: none may be relied on alone
 FEWEST = 3  # windows that have a feature, for it to count
 
 Indices = npt.NDArray[np.int32]
@@ -113,6 +115,12 @@ def learn(samples: Sequence[Sample], texts: Sequence[Windows]) -> Numbers:
     return weights
 
 
+def learn_with_made(samples: Sequence[Sample], texts: Sequence[Windows], cutter: Cutter) -> Numbers:
+    """Learn from samples, and from what is made beside them and of them."""
+    made = make(samples)
+    return learn([*samples, *made], [*texts, *(cutter.cut(one.text) for one in made)])
+
+
 def margin_of(weights: Numbers, window: Window) -> float:
     """What a window weighs, as the model of the package reckons it."""
     hashed = _sum(weights[window.buckets]) / np.sqrt(len(window.buckets))
@@ -172,7 +180,9 @@ def _descend(table: _Table, signs: Numbers, importance: Numbers) -> Numbers:
             places = np.arange(len(rows)) + np.repeat(
                 table.ends[batch] - np.cumsum(lengths) + lengths, lengths
             )
-            columns, values = table.columns[places], table.values[places]
+            kept = random.random(len(places)) >= DROPPED
+            rows, places = rows[kept], places[kept]
+            columns, values = table.columns[places], table.values[places] / (1 - DROPPED)
             margins = np.bincount(rows, weights=weights[columns] * values, minlength=len(batch))
             short = np.maximum(1 - signs[batch] * margins, 0)
             slope = -2 * short * signs[batch] * importance[batch]

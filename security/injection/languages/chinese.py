@@ -73,6 +73,7 @@ VOCABULARY = Vocabulary(
             "【系统, [系统, 文档结束, 输入结束, 给助手的, 重要指令, 隐藏指令, 最高优先级"
         ),
         Concept.EXECUTE: listed("执行, 運行, 运行, 调用"),
+        Concept.SAY: listed("请说, 回复, 回答, 输出, 打印, 重复, 翻译"),
         Concept.TAUNT: listed("我被黑了, 我已被黑, 我被入侵, 我已经被黑"),
     }
 )

@@ -34,8 +34,8 @@ VOCABULARY = Vocabulary(
             "let me see"
         ),
         Concept.OWN: listed(
-            "your, hidden, initial, secret, original, internal, system, underlying, confidential, "
-            "base, core, current, first, starting, embedded, you were given, you received"
+            "your, hidden, initial, secret, original, internal, the system, this system, underlying, "
+            "confidential, base, core, current, first, starting, embedded, you were given, you received"
         ),
         Concept.PROMPT: listed(
             "prompt, prompts, instructions, instruction, configuration, guidelines, config, "
@@ -99,7 +99,7 @@ VOCABULARY = Vocabulary(
             "unlock"
         ),
         Concept.MARKER: listed(
-            "im_start, im_end, sys, inst, endoftext, begin_of_text, start_header_id, "
+            "im_start, im_end, endoftext, begin_of_text, start_header_id, "
             "new instructions, new instruction, new system prompt, updated instructions, "
             "end of prompt, end of input, system note, system update, system alert, admin note, "
             "important instructions, important instruction, new task, new directive, "
@@ -109,19 +109,21 @@ VOCABULARY = Vocabulary(
             "note to the assistant, note to ai, attention ai"
         ),
         Concept.EXECUTE: listed(
-            "run, execute, exec, eval, evaluate, invoke, launch, call, bypass, decode and run, code, "
-            "output of, the command, this command, in a terminal, in the shell, translate"
+            "run, execute, exec, eval, evaluate, invoke, launch, bypass, decode and run, "
+            "the command, this command, in a terminal, in the shell, translate"
         ),
         Concept.SHELL: listed(
             "whoami, rm rf, etc passwd, etc shadow, proc self, bash c, sh c, cmd exe, os system, "
-            "os popen, import os, import subprocess, subprocess run, subprocess call, __import__, "
-            "xp_cmdshell, drop table, union select, nc e, kill 9, killall, child_process, "
+            "os popen, xp_cmdshell, drop table, union select, nc e, kill 9, killall, child_process, "
             "runtime exec, sudo su, sudo rm, chmod 777, base64 d, document cookie, javascript function, "
             "format c, shutdown now, reboot, fork bomb, reverse shell, python c, perl e"
         ),
+        Concept.SAY: listed(
+            "say, says, saying, print, output, respond, reply, answer, write, type, repeat, return, "
+            "translate, display, echo"
+        ),
         Concept.TAUNT: listed(
-            "pwned, pwnd, pwn, i have been hacked, i am hacked, i was hacked, have been owned, "
-            "i got hacked, hacked by"
+            "pwned, pwnd, pwn, injection successful, injection succeeded, jailbreak successful"
         ),
     }
 )

@@ -61,6 +61,7 @@ VOCABULARY = Vocabulary(
             "nouvelles instructions, nouvelle instruction, nouvelles règles, fin du document"
         ),
         Concept.EXECUTE: listed("exécute, exécutez, exécuter, lance"),
+        Concept.SAY: listed("dis, dites, écris, écrivez, réponds, répondez, répète, traduis, affiche"),
         Concept.TAUNT: listed("j ai été piraté, je suis piraté, j ai été hacké"),
     }
 )

@@ -65,6 +65,7 @@ VOCABULARY = Vocabulary(
             "neue anweisungen, neue anweisung, neue regeln, systemhinweis, ende der eingabe"
         ),
         Concept.EXECUTE: listed("führe aus, ausführen, starte"),
+        Concept.SAY: listed("sag, sage, schreib, schreibe, antworte, wiederhole, übersetze, gib"),
         Concept.TAUNT: listed("ich wurde gehackt, ich bin gehackt"),
     }
 )

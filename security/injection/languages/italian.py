@@ -64,6 +64,7 @@ VOCABULARY = Vocabulary(
             "nuove istruzioni, nuova istruzione, nuove regole, fine del documento, istruzioni importanti"
         ),
         Concept.EXECUTE: listed("esegui, eseguire, avvia"),
+        Concept.SAY: listed("di, scrivi, rispondi, ripeti, traduci, stampa"),
         Concept.TAUNT: listed("sono stato hackerato, sono stata hackerata"),
     }
 )

@@ -29,6 +29,7 @@ VOCABULARY = Vocabulary(
         Concept.SECRET: listed("パスワード, 認証情報, 秘密鍵, トークン, 会話履歴, 個人情報, apiキー"),
         Concept.AUTHORITY: listed("管理者モード, デバッグモード, メンテナンスモード, 私は開発者"),
         Concept.MARKER: listed("新しい指示, 新しい命令, 新しいルール, システム通知"),
+        Concept.SAY: listed("言って, 出力, 答えて, 翻訳, 繰り返"),
         Concept.TAUNT: listed("ハッキングされました, 私はハックされた"),
     }
 )

@@ -19,6 +19,7 @@ VOCABULARY = Vocabulary(
         Concept.SECRET: listed("비밀번호, 암호, 토큰, 개인정보, 자격 증명, 대화 기록, api 키"),
         Concept.AUTHORITY: listed("관리자 모드, 디버그 모드, 유지보수 모드, 나는 개발자"),
         Concept.MARKER: listed("새로운 지시, 새 지시, 새로운 명령, 시스템 알림"),
+        Concept.SAY: listed("말해, 출력, 대답, 번역, 반복"),
         Concept.TAUNT: listed("나는 해킹당했, 해킹당했습니다"),
     }
 )

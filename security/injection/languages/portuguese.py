@@ -68,6 +68,7 @@ VOCABULARY = Vocabulary(
             "novas instruções, nova instrução, novas regras, nuove istruzioni, nuove regole, fim do documento"
         ),
         Concept.EXECUTE: listed("execute, executa, executar"),
+        Concept.SAY: listed("diga, escreva, responda, repita, traduza, imprima"),
         Concept.TAUNT: listed("fui hackeado, eu fui invadido"),
     }
 )

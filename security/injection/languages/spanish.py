@@ -55,6 +55,7 @@ VOCABULARY = Vocabulary(
         ),
         Concept.MARKER: listed("nuevas instrucciones, nueva instrucción, nuevas reglas, fin del documento"),
         Concept.EXECUTE: listed("ejecuta, ejecute, ejecutar"),
+        Concept.SAY: listed("di, diga, escribe, responde, repite, traduce, imprime"),
         Concept.TAUNT: listed("he sido hackeado, fui hackeado, me han hackeado"),
     }
 )
