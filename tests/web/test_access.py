@@ -38,6 +38,17 @@ def test_a_session_ends_with_the_token_it_was_made_from() -> None:
     assert not Access("new").is_session(Access("old").make_session())
 
 
+def test_a_session_names_the_key_that_it_was_made_with_and_no_other() -> None:
+    access = Access("secret")
+    session = access.make_session("k1")
+    issued, _, signature = session.split(".")
+
+    assert access.key_of(session) == "k1"
+    assert access.key_of(access.make_session()) == ""
+    assert access.key_of(f"{issued}.k2.{signature}") is None
+    assert access.key_of(f"{issued}.{signature}") is None
+
+
 @given(text=st.text())
 def test_nothing_else_is_a_session_or_the_token(text: str) -> None:
     access = Access("a token that nobody guesses")

@@ -95,7 +95,6 @@ class Engine:
         if not Engine._open and Engine._lifespan is not None:
             for socket in tuple(core.sio.eio.sockets):
                 await core.sio.eio.disconnect(socket)
-            await core.sio.shutdown()
             await Engine._lifespan.__aexit__(None, None, None)
             await Engine._tasks.aclose()
 
