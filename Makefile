@@ -4,6 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 UV := $(shell command -v uv 2>/dev/null)
 ARGS ?=
+WORKERS ?= 2
 
 ifdef UV
 CREATE = $(UV) venv --quiet --allow-existing --python $(PYTHON) $(VENV)
@@ -35,8 +36,8 @@ run: $(VENV)/.run ## Install, fetch the demo model, start the bot (ARGS="--port 
 	@$(BIN)/python -m bot model get --if-needed
 	@$(BIN)/python -m bot run $(ARGS)
 
-test: $(VENV)/.dev ## Install and run all tests (ARGS="-k lanes")
-	@$(BIN)/python -m pytest $(ARGS)
+test: $(VENV)/.dev ## Install and run all tests, two at a time (ARGS="-k lanes", WORKERS=0: one after another)
+	@$(BIN)/python -m pytest -n $(WORKERS) --dist worksteal $(ARGS)
 
 check: $(VENV)/.dev ## Lint, types, licences, documents
 	@$(BIN)/ruff format --check .
