@@ -1,5 +1,6 @@
 """What operators change while the bot runs: read as the settings are read, kept over a restart, audited."""
 
+import asyncio
 import logging
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -102,6 +103,7 @@ class Adjusting:
         self._book = book
         self._audit = audit
         self._knobs = {**_built_in(running), **(more or {})}
+        self._one_at_a_time = asyncio.Lock()  # or what is kept would not be what is in force
 
     async def all(self) -> list[Adjustable]:
         """Every setting that can be changed."""
@@ -125,9 +127,10 @@ class Adjusting:
         """
         knob = self._knob(name)
         value = knob.read(typed)
-        await knob.apply(value)
-        await self._book.change(name, value, by=by)
-        await self._note(name, value, by)
+        async with self._one_at_a_time:
+            await knob.apply(value)
+            await self._book.change(name, value, by=by)
+            await self._note(name, value, by)
 
     async def undo(self, name: str, *, by: str) -> None:
         """Go back to what is configured.
@@ -135,9 +138,11 @@ class Adjusting:
         Raises:
             ConfigError: There is no such setting.
         """
-        await self._knob(name).apply(None)
-        await self._book.change(name, None, by=by)
-        await self._note(name, "as configured", by)
+        knob = self._knob(name)
+        async with self._one_at_a_time:
+            await knob.apply(None)
+            await self._book.change(name, None, by=by)
+            await self._note(name, "as configured", by)
 
     async def restore(self, changed: Mapping[str, str]) -> None:
         """Put in force what was changed before a restart; a value that is none any more is left out.

@@ -151,3 +151,5 @@ class Alarm:
                 self._bus.send(end)
         except StoreError as error:
             log.error("admins not told", extra={"cause": str(error)})
+        except Exception:  # where this task ends: what could not be told must not end the bot
+            log.exception("admins not told")

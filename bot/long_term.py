@@ -129,14 +129,6 @@ class Keys(Protocol):
         """What the memory of a person goes by, of whom `channel:id` is one identity."""
 
 
-class Apart:
-    """Takes every identity for a person of its own; fulfils `Keys`."""
-
-    def key_of(self, identity: str) -> str:
-        """See the protocol."""
-        return identity
-
-
 class ByPerson:
     """Fulfils `Whose`: a person has one memory in all their direct chats, a group has its own.
 
@@ -162,13 +154,6 @@ class ByPerson:
         if not message.sender.id:
             raise ValueError("a message of nobody has no memory")
         return Scope(kind="person", key=self._keys.key_of(person_of(message)))
-
-
-class ByAddress(ByPerson):
-    """The same without knowing who is who on several channels."""
-
-    def __init__(self, *, personal_in_groups: bool = False) -> None:
-        super().__init__(Apart(), personal_in_groups=personal_in_groups)
 
 
 def chat_of(message: InboundMessage) -> Scope:

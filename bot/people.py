@@ -137,7 +137,7 @@ class People(Known, Protocol):
         """
 
     async def forget(self, person: Person) -> None:
-        """Know a person no more, whose memories are gone by now; who speaks again is somebody new."""
+        """Know a person no more, nor what was learned from them; who speaks again is somebody new."""
 
     async def chats(self, person: Person) -> dict[str, tuple[Address, ...]]:
         """Where each identity has spoken with the bot alone, the oldest first."""

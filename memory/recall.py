@@ -4,7 +4,7 @@ import sqlite3
 import time
 from collections.abc import Sequence
 from functools import partial
-from typing import Final
+from typing import Final, NamedTuple
 
 from bot.messages import SessionKey
 from bot.tools.recall import Said
@@ -18,6 +18,20 @@ STEP: Final = 400  # some 20 ms
 SECONDS: Final = 2.0  # that a search may spend on the index first
 STAGES: Final = ((True, False), (False, False), (False, True))  # all words, any, any that begin like one
 COLUMNS: Final = ", ".join(f"m.{name}" for name in LINE.split(", "))
+
+
+class Reach(NamedTuple):
+    """Which lines somebody may find: those of a chat's sessions and of one more; or only what is seen."""
+
+    chat: SessionKey
+    session: SessionKey
+    is_seen: bool
+
+    def scope(self, db: sqlite3.Connection) -> tuple[str, tuple[SessionKey, ...]]:
+        """The condition on `messages m`, and its values: the sessions."""
+        own = [key for _, key in db.execute(OF_CHAT, (self.chat, self.chat))]
+        places = tuple(dict.fromkeys((*own, self.session)))
+        return f"m.session IN ({marks(places)})" + (" AND m.in_context = 1" if self.is_seen else ""), places
 
 
 class Recall:
@@ -38,18 +52,17 @@ class Recall:
         words: Sequence[str],
         limit: int,
         *,
+        meaning: str = "",
         is_seen: bool = True,
     ) -> list[Said]:
-        """See the protocol."""
+        """See the protocol; by words alone."""
         await self.catch_up(SECONDS)
         parts = words_of(" ".join(words))
         tags = dict.fromkeys((tag_of(chat), tag_of(session)))
+        reach = Reach(chat, session, is_seen)
 
         def job(db: sqlite3.Connection) -> list[Said]:
-            own = [key for _, key in db.execute(OF_CHAT, (chat, chat))]
-            places = tuple(dict.fromkeys((*own, session)))
-            marks = ", ".join("?" * len(places))
-            where = f"m.session IN ({marks})" + (" AND m.in_context = 1" if is_seen else "")
+            where, places = reach.scope(db)
             found: dict[int, Row] = {}
             for tag in tags:
                 found |= _candidates(db, parts, limit, tag=tag, where=where, values=places)
@@ -58,7 +71,7 @@ class Recall:
         return await self._database.read(job) if parts else []
 
     async def everywhere(self, words: Sequence[str], limit: int) -> list[Said]:
-        """The same over all sessions, for whoever may read them all."""
+        """The same over all sessions, for whoever may read them all; always by words alone."""
         await self.catch_up(SECONDS)
         parts = words_of(" ".join(words))
         if not parts:
@@ -79,6 +92,11 @@ class Recall:
             if time.monotonic() > end:
                 return False
         return True
+
+
+def marks(values: Sequence[object]) -> str:
+    """A mark for each value of a statement."""
+    return ", ".join("?" * len(values))
 
 
 def _has_waiting(db: sqlite3.Connection) -> bool:

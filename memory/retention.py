@@ -76,7 +76,7 @@ class Retention:
         strays = [
             folder
             for folder in await asyncio.to_thread(_older, self._media, now - DAY)
-            if not await self._is_known(RunId(folder.name))
+            if not await self.knows(RunId(folder.name))
         ]
         await asyncio.to_thread(_remove, strays)
         if gone or strays:
@@ -109,7 +109,7 @@ class Retention:
         await self._database.write(partial(drop_old_notes, before=before))
         return count
 
-    async def _is_known(self, run: RunId) -> bool:
+    async def knows(self, run: RunId) -> bool:
         """Whether a message is in the history, or still to be answered."""
         found = await self._database.read(
             lambda db: db.execute(

@@ -14,6 +14,7 @@ from memory.choices import Choices
 from memory.database import Database
 from memory.inbox.erasing import drop_notes, erase_conversation
 from memory.long_term.rows import drop_learned
+from memory.rows import follow_alias
 from memory.summaries import drop_summary
 
 OnEnd: TypeAlias = Callable[[SessionKey, Literal["new", "reset", "deleted"]], Awaitable[None]]
@@ -57,13 +58,13 @@ class Sessions:
 
     async def current(self, chat: SessionKey) -> SessionKey:
         """See the protocol."""
-        return await self._database.read(lambda db: _current(db, chat))
+        return await self._database.read(lambda db: follow_alias(db, chat))
 
     async def standing(self, chat: SessionKey) -> Standing:
         """See `bot.agent.renewal.Sessions`."""
 
         def job(db: sqlite3.Connection) -> Standing:
-            session = _current(db, chat)
+            session = follow_alias(db, chat)
             row = db.execute(
                 "SELECT updated_at, coalesce(json_extract(metadata, '$.resumed_at'), 0) FROM sessions"
                 " WHERE session = ?",
@@ -77,7 +78,7 @@ class Sessions:
         """See the protocol."""
 
         def job(db: sqlite3.Connection) -> list[ChatSession]:
-            current = _current(db, chat)
+            current = follow_alias(db, chat)
             rows = db.execute(
                 "SELECT c.number, c.session, s.title, s.messages, s.updated_at,"
                 " json_extract(s.metadata, '$.archived_at'),"
@@ -109,7 +110,7 @@ class Sessions:
         """See the protocol."""
 
         def job(db: sqlite3.Connection) -> tuple[SessionKey, SessionKey]:
-            return _current(db, chat), _begin(db, chat, title)
+            return follow_alias(db, chat), _begin(db, chat, title)
 
         ended, session = await self._database.write(job)
         self.on_switch(chat, session)
@@ -123,7 +124,7 @@ class Sessions:
             found = db.execute(f"SELECT 1 FROM ({OF_CHAT}) WHERE session = ?", (chat, chat, session))
             if found.fetchone() is None:
                 raise StoreError(f"this chat has no session {session!r}")
-            _point(db, chat, session)
+            point(db, chat, session)
             db.execute(
                 "UPDATE sessions SET"
                 " metadata = json_set(json_remove(metadata, '$.archived_at'), '$.resumed_at', ?)"
@@ -142,7 +143,7 @@ class Sessions:
                 "UPDATE sessions SET metadata = json_set(metadata, '$.archived_at', ?) WHERE session = ?",
                 (time.time(), session),
             )
-            return _current(db, chat) == session
+            return follow_alias(db, chat) == session
 
         if await self._database.write(job):
             await self.begin(chat)
@@ -187,7 +188,7 @@ class Sessions:
         """See the protocol."""
 
         def job(db: sqlite3.Connection) -> tuple[SessionKey | None, list[RunId]]:
-            fresh = _begin(db, chat, None) if _current(db, chat) == session else None
+            fresh = _begin(db, chat, None) if follow_alias(db, chat) == session else None
             runs = _empty(db, session, but)
             db.execute(
                 "UPDATE chat_sessions SET deleted_at = ? WHERE chat = ? AND session = ?",
@@ -226,11 +227,6 @@ class Sessions:
         self.on_switch(chat, fresh)
 
 
-def _current(db: sqlite3.Connection, chat: SessionKey) -> SessionKey:
-    row = db.execute("SELECT session FROM aliases WHERE alias = ?", (chat,)).fetchone()
-    return row[0] if row else chat
-
-
 def _begin(db: sqlite3.Connection, chat: SessionKey, title: str | None) -> SessionKey:
     session, now = _fresh_key(chat), time.time()
     db.execute(
@@ -239,7 +235,7 @@ def _begin(db: sqlite3.Connection, chat: SessionKey, title: str | None) -> Sessi
         (chat, session, now, chat),
     )
     _title(db, session, title)
-    _point(db, chat, session)
+    point(db, chat, session)
     return session
 
 
@@ -250,7 +246,7 @@ def _fresh_key(chat: SessionKey) -> SessionKey:
     return SessionKey(f"{chat}:{tail}")
 
 
-def _point(db: sqlite3.Connection, chat: SessionKey, session: SessionKey) -> None:
+def point(db: sqlite3.Connection, chat: SessionKey, session: SessionKey) -> None:
     """Let what comes from a chat go to a session from now on."""
     if session == chat:
         db.execute("DELETE FROM aliases WHERE alias = ?", (chat,))

@@ -5,6 +5,7 @@ import inspect
 import os
 import shutil
 from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Final
 
@@ -64,11 +65,18 @@ async def store(home: Path) -> AsyncIterator[Store]:
 @pytest.fixture
 async def browser() -> AsyncIterator[Browser]:
     """A real browser; without one the test is skipped, and fails where tests are the gate."""
+    async with launched() as chromium:
+        yield chromium
+
+
+@asynccontextmanager
+async def launched() -> AsyncIterator[Browser]:
+    """See `browser`."""
     if CHROMIUM is None and os.environ.get("CI") == "true":
         pytest.fail(MISSING)
     if CHROMIUM is None:
         pytest.skip(MISSING)
     async with async_playwright() as playwright:
-        launched = await playwright.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
-        yield launched
-        await launched.close()
+        chromium = await playwright.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
+        yield chromium
+        await chromium.close()

@@ -1,5 +1,6 @@
 """Settings that are changed while the bot runs, and the list of all that are in force."""
 
+import asyncio
 import logging
 from collections.abc import Sequence
 
@@ -61,6 +62,27 @@ async def test_a_change_is_in_force_at_once_kept_and_audited(
     assert [(event.actor, event.action, event.target) for event in notes.events] == [
         ("web:Ada", "setting change", "log.level")
     ]
+
+
+async def test_of_two_changes_at_once_the_one_in_force_is_the_one_that_is_kept(
+    store: Store, bot: Running, notes: Notes
+) -> None:
+    in_force: list[str | None] = []
+
+    async def apply(value: str | None) -> None:
+        in_force.append(value)
+        if value == "DEBUG":  # takes longer than what comes after it
+            for _ in range(10):
+                await asyncio.sleep(0.01)
+
+    knob = setting_knob("log.level", apply)
+    adjusting = Adjusting(
+        load_settings(), bot, book=store.changed_settings, audit=notes, more={"log.level": knob}
+    )
+
+    await asyncio.gather(*(adjusting.change("log.level", one, by="web:Ada") for one in ("DEBUG", "ERROR")))
+
+    assert await store.changed_settings.all() == {"log.level": in_force[-1]}
 
 
 async def test_undo_goes_back_to_what_is_configured(adjusting: Adjusting, bot: Running, store: Store) -> None:

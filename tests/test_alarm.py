@@ -1,5 +1,6 @@
 """Admins are told of a chat that is lost: once, elsewhere, and never about their being told."""
 
+import asyncio
 from dataclasses import dataclass, field
 
 import pytest
@@ -7,7 +8,7 @@ import pytest
 from bot.alarm import MAX_TOLD, Alarm
 from bot.bus import LocalBus
 from bot.errors import StoreError
-from bot.messages import Address, End
+from bot.messages import Address, End, SessionKey
 from memory.store import Store
 
 LOST = Address(channel="other", chat="lost")
@@ -90,3 +91,17 @@ async def test_what_was_told_is_not_remembered_without_end(office: Office) -> No
         alarm.chat_lost(many[-1], "gone")
 
     assert len(await office.store.outbox.pending("other")) >= 1
+
+
+async def test_a_fault_that_nobody_foresaw_ends_no_more_than_its_notice(office: Office) -> None:
+    async def broken(chat: SessionKey) -> bool:
+        raise ValueError("not foreseen")
+
+    async with Alarm(
+        office.bus, office.store.outbox, admin_chats=office.admin_chats, is_muted=broken
+    ) as alarm:
+        alarm.chat_lost(LOST, "the bot was blocked")
+        await asyncio.sleep(0)
+        alarm.tell("Something else.")
+
+    assert [end.text for end in await office.store.outbox.pending("other")] == ["Something else."] * 2

@@ -252,3 +252,16 @@ async def test_no_chat_is_docked_to_itself_in_a_circle_or_to_where_nothing_is_de
             await bot.desk.dock(CHAT, Address(channel="board", chat="nobody").session(), ANN)
         with pytest.raises(InboxError, match="nowhere else"):
             await bot.desk.dock(CHAT, None, ANN)
+
+
+async def test_who_takes_a_chat_twice_still_sees_who_waits_there(home: Path) -> None:
+    async with office(home) as bot:
+        await bot.says("hello")
+        await bot.desk.take_over(CHAT, ANN)
+        await bot.says("anybody?")
+        before = (await bot.desk.conversation(CHAT)).waiting_since
+        await bot.desk.take_over(CHAT, ANN)
+        after = (await bot.desk.conversation(CHAT)).waiting_since
+
+    assert before is not None
+    assert after == before

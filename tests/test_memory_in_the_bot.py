@@ -2,10 +2,16 @@
 
 import asyncio
 import json
+import sqlite3
+from contextlib import closing
 from pathlib import Path
 
+import pytest
+
 from bot.messages import Sender
+from memory.database import DATABASE
 from memory.long_term.notes import BEGIN
+from tests.memory.long_term.test_embedding import serving
 from tests.simulators.model import call, say
 from tests.test_agent import Talk, talking
 
@@ -82,6 +88,47 @@ async def test_the_model_remembers_when_it_is_asked_to(home: Path) -> None:
 
     assert "Remembered as #1." in talk.results()[0]
     assert PEANUTS in told
+
+
+@pytest.mark.parametrize("backend", ["own", "off"])
+async def test_what_was_said_is_found_by_its_meaning_and_no_turn_pays_for_it(
+    home: Path, backend: str
+) -> None:
+    search = call("memory_search", '{"query": "venue"}')
+    async with serving() as server:
+        settings = {"backend": backend, "embeddings_url": server.url, "embeddings_model": "small"}
+        async with talking(home, say("Fine."), search, say("The barn."), memory=settings) as talk:
+            await talk.answer("let's take the barn")
+            by_turns = list(server.texts)
+            told = (await talk.answer("/search venue")).text
+            await talk.answer("Where was it again?")
+            result = talk.results()[0]
+            vectors = count_of(home, "line_vectors")
+            await talk.answer("/forget me yes")
+
+    assert by_turns == []
+    assert "let's take the barn" in told
+    assert "let's take the barn" in result
+    assert vectors == 3  # what was said, the answer to it, and the question
+    assert count_of(home, "line_vectors") == 0
+
+
+async def test_who_wants_it_searches_the_history_by_words_alone(home: Path) -> None:
+    async with serving() as server:
+        settings = {"embeddings_url": server.url, "embeddings_model": "small", "history_vectors": False}
+        async with talking(home, say("Fine."), memory=settings) as talk:
+            await talk.answer("let's take the barn")
+            told = (await talk.answer("/search venue")).text
+
+    assert "Nothing was found" in told
+    assert count_of(home, "line_vectors") == 0
+
+
+def count_of(home: Path, table: str) -> int:
+    """The rows of a table."""
+    with closing(sqlite3.connect(home / DATABASE)) as db:
+        (count,) = db.execute(f"SELECT count(*) FROM {table}").fetchone()
+        return int(count)
 
 
 async def test_a_bot_without_memory_offers_none(home: Path) -> None:

@@ -5,6 +5,7 @@ import json
 import re
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, Literal
 
@@ -255,6 +256,38 @@ async def test_who_is_forgotten_is_forgotten_on_every_channel(home: Path) -> Non
     assert all("Nothing was found" in end.text for end in found)
     assert "Nothing is remembered" in known.text
     assert bot.app.store.people.together("slack:U1") == ("slack:U1",)
+
+
+async def test_who_is_forgotten_goes_on_in_each_chat_alone(home: Path) -> None:
+    async with living(home, say("Noted."), say("Yes."), people={"share_sessions": True}) as bot:
+        await bot.hears("telegram", "my boat is called Polly")
+        await bot.link()
+        await bot.hears("slack", "/forget me yes")
+        await bot.hears("telegram", "What is my boat called?")
+        sessions = [await bot.app.store.sessions.current(address.session()) for _, address in PLACES.values()]
+
+    assert "Polly" not in bot.prompt()
+    assert len(set(sessions)) == len(sessions)
+    assert sessions[0].startswith("telegram:")
+    assert sessions[1].startswith("slack:")
+
+
+async def test_what_is_learned_from_while_they_ask_to_be_forgotten_is_not_kept(home: Path) -> None:
+    gate = asyncio.Event()
+    facts = say(json.dumps({"facts": [{"text": "Ann is allergic to peanuts"}]}))
+    learning = {"auto_learn": True, "embeddings": "off"}
+    async with living(home, say("Noted."), replace(facts, gate=gate), memory=learning) as bot:
+        await bot.hears("telegram", "I am allergic to peanuts")
+        await bot.model.received(2)
+        await bot.hears("telegram", "/forget me yes")
+        gate.set()
+        learner = bot.app.remembering.learner
+        assert learner is not None
+        async with asyncio.timeout(20):
+            await learner.settled()
+        known = await bot.hears("telegram", "/memory")
+
+    assert "Nothing is remembered" in known.text
 
 
 async def test_an_export_has_what_was_said_on_every_channel(home: Path) -> None:

@@ -8,7 +8,7 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
-from bot.errors import BotError
+from bot.errors import BotError, StoreError
 from bot.inbox.base import Question
 from bot.messages import Address, Button, InboundMessage, Kind, SessionKey
 from bot.tools.base import Speaker, ToolContext
@@ -170,7 +170,6 @@ class QuestionDesk:
 
         Raises:
             NotAnswered: There is no such question, or that is no answer to it.
-            StoreError: The answer is taken, but nobody could be told of it.
         """
         question = self._open.get(id_)
         if question is None or question.answered.done():
@@ -183,7 +182,10 @@ class QuestionDesk:
         question.answered.set_result(answer)
         if self.speaker is not None:
             told = IN_YOUR_STEAD.format(by=by, answer=answer)
-            await self.speaker.say(question.address, question.session, told)
+            try:
+                await self.speaker.say(question.address, question.session, told)
+            except StoreError as error:  # the turn goes on with it all the same
+                log.warning("chat not told of an answer", extra={"cause": str(error)})
         return answer
 
     def _of_text(self, message: InboundMessage) -> _Open | None:

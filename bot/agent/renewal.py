@@ -50,7 +50,8 @@ class Renewal:
     """Looks at messages that are about to be accepted.
 
     Args:
-        is_busy: Whether a session is answering something: that is then gone on with.
+        goes_on: Whether a message goes on in a session, whatever its age: it is answering something, or an
+            operator speaks there.
         speaker: Who tells the chat; asked for when there is something to tell.
         idle: Seconds of silence.
         daily_at: The time of day at which a new day begins, in `zone`.
@@ -62,7 +63,7 @@ class Renewal:
         sessions: Sessions,
         journal: Delivered,
         *,
-        is_busy: Callable[[SessionKey], bool],
+        goes_on: Callable[[InboundMessage, SessionKey], bool],
         speaker: Callable[[], Speaker],
         people: People | None = None,
         idle: float | None = None,
@@ -71,7 +72,7 @@ class Renewal:
     ) -> None:
         self._sessions = sessions
         self._journal = journal
-        self._is_busy = is_busy
+        self._goes_on = goes_on
         self._speaker = speaker
         self._people = people or Everybody()
         self._idle = idle
@@ -94,7 +95,7 @@ class Renewal:
         now = self._clock()
         heard = self._heard.get(session, said_at)
         reason = "" if heard is None else self._reason(max(heard, resumed_at), now)
-        if not reason or self._is_busy(session) or await self._journal.knows(message):
+        if not reason or self._goes_on(message, session) or await self._journal.knows(message):
             self._hear(session, now)
         elif (fresh := await self._begin(chat, session)) is not None:
             self._hear(fresh, now)

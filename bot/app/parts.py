@@ -22,6 +22,7 @@ from bot.backends.registry import BackendSetup
 from bot.backends.router import Router
 from bot.bus import Bus
 from bot.commands.registry import Commands
+from bot.messages import InboundMessage
 from bot.models.providers import ModelSetup
 from bot.models.transcription import Transcriber
 from bot.running import RunningBot
@@ -138,7 +139,14 @@ def rules_of(settings: Settings, choices: SessionSettings) -> RulesOf:
     return queue_rules(choices, default, queue.channels)
 
 
-def renewal_of(settings: Settings, store: Store, bot: RunningBot, people: People) -> Renewal | None:
+def renewal_of(
+    settings: Settings,
+    store: Store,
+    bot: RunningBot,
+    people: People,
+    *,
+    is_taken: Callable[[InboundMessage], bool],
+) -> Renewal | None:
     """What begins new sessions by itself; `None` where the settings want none."""
     hours, at = settings.sessions.idle_reset_hours, settings.sessions.daily_reset_at
     if hours is None and at is None:
@@ -146,7 +154,7 @@ def renewal_of(settings: Settings, store: Store, bot: RunningBot, people: People
     return Renewal(
         store.sessions,
         store.journal,
-        is_busy=lambda session: bot.activity(session).is_busy,
+        goes_on=lambda message, session: bot.activity(session).is_busy or is_taken(message),
         speaker=lambda: bot.loop.speaker,
         people=people,
         idle=hours * 3_600 if hours is not None else None,

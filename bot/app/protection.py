@@ -14,7 +14,7 @@ from bot.tools.approval import Suspicion
 from bot.tools.base import Gate
 from memory.store import Store
 from security.audit import AuditLog, note_hidden
-from security.injection import LazyScanner, load_scanner
+from security.injection import LazyScanner
 
 
 class Protection:
@@ -37,7 +37,7 @@ class Protection:
         self.redactor = redactor or redactor_of(
             settings, settings.redaction.outbound, on_hidden=note_hidden(audit, "outbound")
         )
-        self._scanner = LazyScanner(lambda: load_scanner(settings.injection))
+        self._scanner = LazyScanner.of(settings.injection)
         self.taint = taint_guards(settings, store.taints, self._scanner, audit)
 
     def watch(self, doors: Doors, *, on_blocked: Callable[[Blocked], None]) -> None:

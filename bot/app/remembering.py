@@ -21,12 +21,14 @@ from bot.people import PersonNotes
 from bot.settings import Settings
 from bot.tools.base import Speaker, Tool
 from bot.tools.memory import MemoryTools
-from bot.tools.recall import RecallTools
+from bot.tools.recall import Lines, RecallTools
 from channels.registry import ADAPTERS
 from memory.exports import Exports
+from memory.long_term.embedding import open_embedding
 from memory.long_term.learning import AutoLearn, Watch
 from memory.long_term.notes import MemoryNotes
 from memory.long_term.opening import open_long_term
+from memory.meaning import RecallByMeaning
 from memory.retention import Retention
 from memory.store import Store
 
@@ -61,6 +63,7 @@ class Remembering:
         home = settings.data_dir
         self.whose = ByPerson(store.people, personal_in_groups=settings.memory.personal_in_groups)
         self.memories: LongTerm | None = None
+        self._lines: Lines = store.recall
         self.learner: AutoLearn | None = None
         self.notes = PersonNotes(store.people)
         self.spending = Spending()
@@ -78,7 +81,10 @@ class Remembering:
     async def __aenter__(self) -> Self:
         settings, store = self._settings.memory, self._store
         store.sessions.on_erased = self.retention.erase_files
-        opening = open_long_term(settings, store.database, self._settings.data_dir)
+        embedder, thread = await self._stack.enter_async_context(open_embedding(settings))
+        if embedder is not None and settings.history_vectors:
+            self._lines = RecallByMeaning(store.database, store.recall, embedder, thread)
+        opening = open_long_term(settings, store.database, self._settings.data_dir, embedder, thread)
         self.memories = memories = await self._stack.enter_async_context(opening)
         if memories is None:
             return self
@@ -101,6 +107,7 @@ class Remembering:
                 watch,
                 redact=self.redact,
                 set_title=store.sessions.suggest_title,
+                is_kept=self.retention.knows,
             )
             self.learner = await self._stack.enter_async_context(learner)
         return self
@@ -112,7 +119,7 @@ class Remembering:
 
     def tools(self) -> Iterable[Tool]:
         """What the model may call."""
-        yield from RecallTools(self._store.recall, self.memories, self.whose).tools()
+        yield from RecallTools(self._lines, self.memories, self.whose).tools()
         if self.memories is not None:
             yield from MemoryTools(self.memories, self.whose, redact=self.redact).tools()
 
@@ -121,7 +128,7 @@ class Remembering:
         return MemoryCommands(
             self.memories,
             self.whose,
-            self._store.recall,
+            self._lines,
             self._store.sessions,
             engine,
             self._exports,

@@ -121,7 +121,7 @@ class MemoryCommands:
             found = await self._memories.search(scopes, query, limit=FOUND, threshold=CLOSE)
             parts += ["**Remembered**", *(f"- {_memory(one.memory)}" for one in found)] if found else []
         session = call.message.session
-        lines = await self._lines.search(call.chat, session, words, FOUND + 1, is_seen=False)
+        lines = await self._lines.search(call.chat, session, words, FOUND + 1, meaning=query, is_seen=False)
         said = [one for one in lines if one.line.run != call.message.run][:FOUND]
         if said:
             here = await self._sessions.current(call.chat)
@@ -237,12 +237,20 @@ class MemoryCommands:
         gone = 0
         if self._memories is not None:
             gone = await self._memories.forget(await self._whose.writes(call.message))
-        if self._people is not None and (person := await self._people.find(call.actor)) is not None:
-            await self._people.forget(person)
-        for chat in chats:  # linked no more by now, so that each begins a session of its own
+        for chat in chats:
             await self._sessions.erase(chat, but=call.message.run)
+        if self._people is not None and (person := await self._people.find(call.actor)) is not None:
+            await self._people.forget(person)  # last: till then, who is stopped half way can start over
+        await self._part(chats)
         where = "here" if len(chats) == 1 else f"in {len(chats)} direct chats"
         return Answer(text=f"Forgotten: {_counted(gone)}, and all that was said {where}.")
+
+    async def _part(self, chats: Sequence[SessionKey]) -> None:
+        """Let each chat go on in a session of its own, where they were linked and shared one."""
+        taken: set[SessionKey] = set()
+        for chat in reversed(chats):  # what they share was begun by the last one
+            current = await self._sessions.current(chat)
+            taken.add(await self._sessions.begin(chat) if current in taken else current)
 
     async def _chats(self, call: Call) -> list[SessionKey]:
         """This chat, and the others in which its sender is alone with the bot."""

@@ -37,8 +37,8 @@ MADE: Final = (
 NO_SUCH: Final = "I know nobody called {who}."
 OPERATORS_ONLY: Final = "Only those who steer the bot part others: `/unlink` alone parts you."
 USAGE: Final = (
-    "`/person <id>`, `/person link <id> <id>`, `/person note <id> <text>`, `/person role <id> <role>`; an id "
-    "is `channel:id`, or the number of a person."
+    "`/person <id>`, `/person link <id> <id>`, `/person note <id> <text>`, `/person name <id> <name>`, "
+    "`/person role <id> <role>`; an id is `channel:id`, or the number of a person."
 )
 
 
@@ -112,7 +112,10 @@ class PeopleCommands:
         maker = await self._codes.take(read_code(typed), call.actor, now=now)
         if maker is None:
             return refuse(WRONG)
-        self._count(guesser, wrong)
+        tries = list(self._wrong.get(guesser, ()))
+        if now in tries:  # this one was right; those beside it count
+            tries.remove(now)
+        self._count(guesser, tries)
         if maker == call.actor:
             return refuse(SAME_CHAT)
         person = await self._linking.link(maker, call.actor, by=call.actor, here=_chat(call))
@@ -137,7 +140,7 @@ class PeopleCommands:
         return Answer(text=UNLINKED.format(identity=identity))
 
     async def person(self, call: Call) -> Answer:
-        """`/person <id>`, `/person link <a> <b>`, `/person note <id> <text>`, `/person role <id> <role>`."""
+        """`/person <id>`, `/person link <id> <id>`; `note`, `name` and `role` take an id and a text."""
         if not call.message.is_direct:
             return refuse(ALONE)
         head, rest = call.word("what"), call.word("more")
@@ -145,12 +148,8 @@ class PeopleCommands:
         match head.lower():
             case "link":
                 return await self._join(call, who, more.strip())
-            case "note":
-                return await self._write(who, more.strip())
-            case "role":
-                return await self._assign(call, who, more.strip().lower())
-            case "name":
-                return await self._rename(who, more.strip())
+            case "note" | "name" | "role" as part:
+                return await self._change(call, part, who, more.strip())
         return await self._show(f"{head} {rest}".strip())
 
     async def _show(self, who: str) -> Answer:
@@ -174,30 +173,29 @@ class PeopleCommands:
         person = await self._linking.link(names[0], names[1], by=call.actor, here=_chat(call))
         return Answer(text=f"One person now: {names_of(person)}.", target=f"person {person.id}")
 
-    async def _write(self, who: str, text: str) -> Answer:
+    async def _change(self, call: Call, part: str, who: str, text: str) -> Answer:
         person = await self._people.find(_identity(who))
         if person is None:
             return refuse(NO_SUCH.format(who=code(who[:60])))
+        if part == "role":
+            return await self._assign(call, person, text.lower())
+        return await (self._write if part == "note" else self._rename)(person, text)
+
+    async def _write(self, person: Person, text: str) -> Answer:
         if len(text) > MAX_NOTES:
             return refuse(f"A note has at most {MAX_NOTES:,} characters.")
         await self._people.change(person.id, notes=text)
         return Answer(text="Noted." if text else "The note is gone.", target=f"person {person.id}")
 
-    async def _rename(self, who: str, name: str) -> Answer:
-        person = await self._people.find(_identity(who))
-        if person is None:
-            return refuse(NO_SUCH.format(who=code(who[:60])))
+    async def _rename(self, person: Person, name: str) -> Answer:
         if len(name) > MAX_NAME:
             return refuse(f"A name has at most {MAX_NAME} characters.")
         changed = await self._people.change(person.id, name=name)
         shown = plain(changed.name) if changed is not None and changed.name else "nothing of their own"
         return Answer(text=f"Person {person.id} is called {shown} now.", target=f"person {person.id}")
 
-    async def _assign(self, call: Call, who: str, role: str) -> Answer:
+    async def _assign(self, call: Call, person: Person, role: str) -> Answer:
         """Give a role to each identity, wherever something else was said of it."""
-        person = await self._people.find(_identity(who))
-        if person is None:
-            return refuse(NO_SUCH.format(who=code(who[:60])))
         if role not in ROLES:
             return refuse(f"A role is one of {', '.join(ROLES)}.")
         rank, lines, faults = self._ranks.rank(call.message), [], 0

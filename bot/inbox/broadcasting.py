@@ -173,7 +173,7 @@ class Broadcasts:
         cause = SHUTDOWN
         try:
             for address in order.addresses:
-                if order.sent and await _stops(order):
+                if order.stop.is_set() or (order.sent and await _stops(order)):
                     break
                 await self._send(order.text, [address])
                 order.sent += 1

@@ -41,8 +41,6 @@ from bot.messages import RunId, SessionKey
 MAX_REPLY: Final = 16_000  # characters
 STATES: Final[tuple[State, ...]] = get_args(State)
 UNKNOWN: Final = "There is no conversation {chat!r}."
-TAKEN: Final = "{name} answers there already. Hand it back first."
-NOT_TAKEN: Final = "Nobody has taken it over."
 HAND_BACK: Final = "{name} answers there: hand it back first, then the agent can."
 NO_PERSON: Final = "Who has spoken there is not known."
 AT_THE_PAGE: Final = "Who sits at {channel} can't be blocked: take their token away."
@@ -155,8 +153,6 @@ class InboxDesk:
     async def take_over(self, chat: SessionKey, by: Operator) -> None:
         """See the protocol."""
         conversation = await self._steered(chat, by)
-        if (name := self._diversions.taken_by(chat)) is not None and name != by.name:
-            raise InboxError(TAKEN.format(name=name))
         await self._diversions.take(chat, by.name)
         await self._stop_runs(chat, by)
         await self._acts.note(by, "take over", chat, session=conversation.session, severity="warning")
@@ -164,9 +160,7 @@ class InboxDesk:
     async def hand_back(self, chat: SessionKey, by: Operator) -> None:
         """See the protocol."""
         conversation = await self._steered(chat, by)
-        if self._diversions.taken_by(chat) is None:
-            raise InboxError(NOT_TAKEN)
-        await self._diversions.take(chat, None)
+        await self._diversions.hand_back(chat)
         await self._acts.note(by, "hand back", chat, session=conversation.session, severity="warning")
 
     # --- turns

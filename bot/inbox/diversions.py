@@ -1,7 +1,13 @@
 """Where operators answer in the agent's stead, and whose answers go elsewhere: at hand for every turn."""
 
-from bot.inbox.base import InboxBook
+import asyncio
+from typing import Final
+
+from bot.inbox.base import InboxBook, InboxError
 from bot.messages import Address, InboundMessage, SessionKey
+
+TAKEN: Final = "{name} answers there already. Hand it back first."
+NOT_TAKEN: Final = "Nobody has taken it over."
 
 
 class Diversions:
@@ -11,6 +17,7 @@ class Diversions:
         self._book = book
         self._taken: dict[SessionKey, str] = {}
         self._docked: dict[SessionKey, Address] = {}
+        self._taking = asyncio.Lock()
 
     async def load(self) -> None:
         """Read what is kept; before the first turn begins."""
@@ -33,13 +40,30 @@ class Diversions:
         """Where the answers of a chat go."""
         return self._docked.get(chat)
 
-    async def take(self, chat: SessionKey, by: str | None) -> None:
-        """Let an operator answer in a chat, or (`None`) the agent again."""
-        await self._book.take(chat, by)
-        if by is None:
-            self._taken.pop(chat, None)
-        else:
-            self._taken[chat] = by
+    async def take(self, chat: SessionKey, by: str) -> None:
+        """Let an operator answer in a chat; of several at once, the first.
+
+        Raises:
+            InboxError: Another one does.
+        """
+        async with self._taking:
+            if (name := self._taken.get(chat)) is None:
+                await self._book.take(chat, by)
+                self._taken[chat] = by
+            elif name != by:
+                raise InboxError(TAKEN.format(name=name))
+
+    async def hand_back(self, chat: SessionKey) -> None:
+        """Let the agent answer there again.
+
+        Raises:
+            InboxError: It does.
+        """
+        async with self._taking:
+            if chat not in self._taken:
+                raise InboxError(NOT_TAKEN)
+            await self._book.take(chat, None)
+            del self._taken[chat]
 
     async def dock(self, chat: SessionKey, target: Address | None) -> None:
         """Let the answers of a chat go elsewhere, or (`None`) where they belong."""

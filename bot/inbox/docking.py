@@ -1,5 +1,6 @@
 """Lets the answers of one conversation go to another chat; its history stays where it is."""
 
+import asyncio
 import logging
 from collections.abc import Collection
 from typing import Final
@@ -34,6 +35,7 @@ class Docks:
     def __init__(self, diversions: Diversions, *, undelivered: Collection[str]) -> None:
         self._diversions = diversions
         self._undelivered = undelivered
+        self._docking = asyncio.Lock()
 
     async def dock(self, here: Conversation, there: Conversation, speaker: Speaker) -> None:
         """Let the answers of one go to the other.
@@ -41,8 +43,9 @@ class Docks:
         Raises:
             InboxError: They can't.
         """
-        self._check(here.chat, there)
-        await self._diversions.dock(here.chat, there.address)
+        async with self._docking:  # two that are docked to each other at once would make a circle
+            self._check(here.chat, there)
+            await self._diversions.dock(here.chat, there.address)
         await _tell(speaker, here.address, here.session, GOES.format(target=there.chat))
         await _tell(speaker, there.address, there.session, COMES.format(chat=here.chat))
 
@@ -52,10 +55,11 @@ class Docks:
         Raises:
             InboxError: They go nowhere else.
         """
-        target = self._diversions.docked_to(here.chat)
-        if target is None:
-            raise InboxError(NOT_DOCKED)
-        await self._diversions.dock(here.chat, None)
+        async with self._docking:
+            target = self._diversions.docked_to(here.chat)
+            if target is None:
+                raise InboxError(NOT_DOCKED)
+            await self._diversions.dock(here.chat, None)
         await _tell(speaker, here.address, here.session, GOES_NO_MORE)
         await _tell(speaker, target, target.session(), COMES_NO_MORE.format(chat=here.chat))
 

@@ -46,18 +46,22 @@ class Retries:
         Raises:
             InboxError: Nothing can be answered; the text says why.
         """
+        # Lines first: a run that has begun since is then among those that are not done.
+        lines = await self._book.lines(conversation.session, limit=LOOKED_AT)
         waiting = [one for one in await self._journal.unfinished() if one.session == conversation.session]
         parked = [one.run for one in waiting if one.state == "parked"]
         if parked:
             await self._journal.retry(parked[-1])
             return parked[-1]
-        lines = await self._book.lines(conversation.session, limit=LOOKED_AT)
         line = _unanswered(lines)
         if any(one.run == line.run for one in waiting):
             raise InboxError(RUNNING)
-        message = _again(line, conversation)
-        if await self._publish(message) is Receipt.REFUSED:
-            raise InboxError(FULL)
+        message = _again(line, conversation, key=f"retry:{line.run}:{lines[-1].number}")
+        match await self._publish(message):
+            case Receipt.REFUSED:
+                raise InboxError(FULL)
+            case Receipt.DUPLICATE:  # another operator has asked for the same
+                raise InboxError(RUNNING)
         return message.run
 
 
@@ -74,15 +78,18 @@ def _unanswered(lines: Sequence[StoredMessage]) -> StoredMessage:
     return line
 
 
-def _again(line: StoredMessage, conversation: Conversation) -> InboundMessage:
-    """The same words as a message of their own: what it was journaled as is not kept."""
+def _again(line: StoredMessage, conversation: Conversation, *, key: str) -> InboundMessage:
+    """The same words as a message of their own: what it was journaled as is not kept.
+
+    Args:
+        key: With the same one, it is accepted once, however many operators ask.
+    """
     _, _, id_ = conversation.subject.partition(":")
     if not id_ or line.speaker not in (conversation.person, id_):
         raise InboxError(NOBODY)
-    new = new_id()
     return InboundMessage(
-        id=MessageId(new),
-        platform_id=f"retry:{new}",
+        id=MessageId(new_id()),
+        platform_id=key,
         address=conversation.address,
         session=conversation.session,
         sender=Sender(id=id_, name=line.speaker),

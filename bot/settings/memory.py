@@ -40,6 +40,10 @@ class MemorySettings(Section):
     )
     embeddings_model: str | None = Field(default=None, min_length=1, description="Its name of the model.")
     embeddings_api_key: SecretStr | None = Field(default=None, description="Its key, where it needs one.")
+    history_vectors: bool = Field(
+        default=True,
+        description="Find what was said by its meaning, too, where there are embeddings; false: by words.",
+    )
     cache_mb: int = Field(
         default=64, ge=1, le=4_096, description="MB of vectors that are kept at hand for searching."
     )

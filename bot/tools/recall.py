@@ -39,14 +39,16 @@ class Lines(Protocol):
         words: Sequence[str],
         limit: int,
         *,
+        meaning: str = "",
         is_seen: bool = True,
     ) -> Sequence[Said]:
-        """Find what has any of the words, in the sessions of a chat; best first, then newest.
+        """Find what has any of the words, or is near in meaning, in the sessions of a chat; best first.
 
         Args:
             chat: The key of its address, aliases not followed.
             session: One more to look into, where routes have led the chat elsewhere.
             words: In lower case, of letters and digits alone; of a script without spaces, a whole phrase.
+            meaning: What is looked for, as it was put; without it, or without embeddings, words have to do.
             is_seen: Only what the model may see.
         """
 
@@ -83,7 +85,8 @@ class RecallTools:
         limit = min(max(1, limit), MAX_FOUND)
         remembered = await self._remembered(query, context)
         chat, talk = context.address.session(), context.talk
-        found = await self._lines.search(chat, talk, words, limit + 1)  # one may be the question itself
+        most = limit + 1  # one may be the question itself
+        found = await self._lines.search(chat, talk, words, most, meaning=query)
         said = [one for one in found if one.line.in_context and one.line.run != context.message.run]
         parts = []
         if remembered:

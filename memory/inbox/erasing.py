@@ -3,6 +3,7 @@
 import sqlite3
 
 from bot.messages import SessionKey
+from memory.inbox.following import follow_chat
 
 
 def drop_notes(db: sqlite3.Connection, session: SessionKey) -> None:
@@ -27,3 +28,4 @@ def erase_conversation(db: sqlite3.Connection, chat: SessionKey) -> None:
         " read_session = NULL, read_upto = 0, assignee = '' WHERE chat = ?",
         (chat,),
     )
+    follow_chat(db, chat)  # the index of names has theirs until then

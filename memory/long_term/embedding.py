@@ -2,13 +2,15 @@
 
 import asyncio
 import logging
-from collections.abc import Callable, Sequence
+from collections.abc import AsyncGenerator, Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import AsyncExitStack, asynccontextmanager
 from functools import partial
 from importlib import import_module
 from importlib.util import find_spec
 from typing import Final, Protocol, TypeAlias, TypeVar
 
+from bot.errors import ModelError
 from bot.settings.memory import MemorySettings
 from memory.long_term.rows import Vector
 
@@ -89,13 +91,28 @@ class LocalEmbedder:
 
     def _work(self, texts: Sequence[str]) -> list[bytes]:
         if self._encode is None:
-            encode: Encode = import_module("memory.long_term.local_model").load()
+            try:
+                encode: Encode = import_module("memory.long_term.local_model").load()
+            except (ImportError, OSError, RuntimeError, ValueError) as error:
+                raise ModelError(f"the model of the extra `memory` can't be loaded: {error}") from error
             self._encode = encode
         return self._encode(texts)
 
 
+@asynccontextmanager
+async def open_embedding(settings: MemorySettings) -> AsyncGenerator[tuple[Embedder | None, Thread]]:
+    """What the settings name, and the thread for what is computed with it; closed in the end."""
+    async with AsyncExitStack() as stack:
+        thread = Thread()
+        stack.push_async_callback(thread.aclose)
+        embedder = embedder_of(settings, thread)
+        if embedder is not None:
+            stack.push_async_callback(embedder.aclose)
+        yield embedder, thread
+
+
 def embedder_of(settings: MemorySettings, thread: Thread) -> Embedder | None:
-    """What the settings name; `None` where memories are found by their words alone."""
+    """What the settings name; `None` where words alone are compared."""
     if settings.embeddings == "off":
         return None
     if settings.embeddings_url and settings.embeddings_model:

@@ -28,6 +28,7 @@ KNOWN: Final = 5  # memories that a model is shown, to correct them
 LEAST: Final = 8  # characters of a message that may hold a fact, where a letter is no word by itself
 
 SetTitle: TypeAlias = Callable[[SessionKey, str], Awaitable[object]]
+IsKept: TypeAlias = Callable[[RunId], Awaitable[bool]]
 
 
 class Ask(Protocol):
@@ -78,6 +79,7 @@ class AutoLearn:
     Args:
         redact: Masks what the policy wants masked in what is remembered.
         set_title: Told what a session is about.
+        is_kept: Whether what was said in a turn is still in the history; if not, nothing is learned from it.
     """
 
     def __init__(
@@ -89,6 +91,7 @@ class AutoLearn:
         *,
         redact: Callable[[str], str],
         set_title: SetTitle,
+        is_kept: IsKept,
     ) -> None:
         self._memories = memories
         self._whose = whose
@@ -96,6 +99,7 @@ class AutoLearn:
         self._watch = watch
         self._redact = redact
         self._set_title = set_title
+        self._is_kept = is_kept
         self._spoiled = 0  # messages in a row
         self._waiting: asyncio.Queue[_Said] = asyncio.Queue(MAX_WAITING)
         self._task: asyncio.Task[None] | None = None
@@ -168,6 +172,10 @@ class AutoLearn:
         )
         masked = [replace(fact, text=await self._masked(fact.text)) for fact in facts]
         kept = await self._memories.learn(scope, masked, origin)
+        if not await self._is_kept(message.run):  # asked last: it may be deleted while this is written
+            for one in kept:
+                await self._memories.forget(scope, one.number)
+            return
         if extracted is not None and extracted.title:
             await self._set_title(message.session, await self._masked(extracted.title))
         self._count(is_spoiled=raw)

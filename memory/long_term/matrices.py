@@ -53,14 +53,11 @@ class Matrices:
             matrix = self._make(scope, version, rows, len(vector))
         else:
             self._kept.move_to_end(scope)
-        if not matrix.ids.size:
-            return []
-        asked = np.frombuffer(vector, HALF).astype(np.float32)
-        if asked.size != matrix.values.shape[1]:
-            return []
-        likeness = matrix.values @ asked
-        best = _best(likeness, limit)
-        return [(int(matrix.ids[at]), float(likeness[at])) for at in best]
+        return _nearest(matrix, vector, limit)
+
+    def among(self, rows: Sequence[tuple[int, bytes]], vector: bytes, limit: int) -> list[tuple[int, float]]:
+        """The same of rows that belong to no scope and are not kept."""
+        return _nearest(_matrix(0, rows, len(vector)), vector, limit)
 
     def drop(self, scope: str) -> None:
         """Let go of those of a scope."""
@@ -68,17 +65,31 @@ class Matrices:
             self._size -= matrix.values.nbytes
 
     def _make(self, scope: str, version: int, rows: Sequence[tuple[int, bytes]], length: int) -> _Matrix:
-        fitting = [(id_, data) for id_, data in rows if len(data) == length]
-        halves = np.frombuffer(b"".join(data for _, data in fitting), HALF)
-        values = halves.reshape(len(fitting), length // HALF.itemsize).astype(np.float32)
-        matrix = _Matrix(version, np.array([id_ for id_, _ in fitting], np.int64), values)
+        matrix = _matrix(version, rows, length)
         self.drop(scope)
-        if values.nbytes <= self._most:
+        if matrix.values.nbytes <= self._most:
             self._kept[scope] = matrix
-            self._size += values.nbytes
+            self._size += matrix.values.nbytes
             while self._size > self._most:
                 self.drop(next(iter(self._kept)))
         return matrix
+
+
+def _matrix(version: int, rows: Sequence[tuple[int, bytes]], length: int) -> _Matrix:
+    fitting = [(id_, data) for id_, data in rows if len(data) == length]
+    halves = np.frombuffer(b"".join(data for _, data in fitting), HALF)
+    values = halves.reshape(len(fitting), length // HALF.itemsize).astype(np.float32)
+    return _Matrix(version, np.array([id_ for id_, _ in fitting], np.int64), values)
+
+
+def _nearest(matrix: _Matrix, vector: bytes, limit: int) -> list[tuple[int, float]]:
+    if not matrix.ids.size:
+        return []
+    asked = np.frombuffer(vector, HALF).astype(np.float32)
+    if asked.size != matrix.values.shape[1]:
+        return []
+    likeness = matrix.values @ asked
+    return [(int(matrix.ids[at]), float(likeness[at])) for at in _best(likeness, limit)]
 
 
 def _best(likeness: NDArray[np.float32], limit: int) -> list[int]:

@@ -1,7 +1,7 @@
 """The long-term memory that the settings want, opened and closed."""
 
 from collections.abc import AsyncGenerator
-from contextlib import AsyncExitStack, asynccontextmanager
+from contextlib import aclosing, asynccontextmanager
 from importlib import import_module
 from importlib.util import find_spec
 from pathlib import Path
@@ -11,7 +11,7 @@ from bot.errors import ConfigError
 from bot.long_term import LongTerm
 from bot.settings.memory import MemorySettings
 from memory.database import DATABASE, Database
-from memory.long_term.embedding import Embedder, Thread, embedder_of
+from memory.long_term.embedding import Embedder, Thread
 from memory.long_term.own import OwnMemories
 from memory.long_term.shelf import Shelf
 
@@ -51,9 +51,12 @@ class _Mem0(Opened, Protocol):
 
 @asynccontextmanager
 async def open_long_term(
-    settings: MemorySettings, database: Database, home: Path
+    settings: MemorySettings, database: Database, home: Path, embedder: Embedder | None, thread: Thread
 ) -> AsyncGenerator[Opened | None]:
     """Open it; nothing heavy is loaded before it is first needed. `None` where it is off.
+
+    Args:
+        embedder: With its thread; both outlive the memory.
 
     Raises:
         ConfigError: What the settings want is not installed.
@@ -61,23 +64,17 @@ async def open_long_term(
     if settings.backend == "off":
         yield None
         return
-    async with AsyncExitStack() as stack:
-        thread = Thread()
-        stack.push_async_callback(thread.aclose)
-        embedder = embedder_of(settings, thread)
-        if embedder is not None:
-            stack.push_async_callback(embedder.aclose)
-        shelf = Shelf(database, most=settings.max_facts)
-        opened: Opened
-        if settings.backend == "own":
-            opened = OwnMemories(shelf, embedder, thread, cache_mb=settings.cache_mb)
-        elif find_spec("mem0") is None:
-            raise ConfigError(NO_MEM0)
-        elif embedder is None:
-            raise ConfigError(NO_VECTORS)
-        else:
-            place, folder, most = home / DATABASE, home / "mem0", settings.max_facts
-            mem0: type[_Mem0] = import_module("memory.long_term.mem0_backend").Mem0Memories
-            opened = mem0(shelf, embedder, thread, database=place, folder=folder, most=most)
-        stack.push_async_callback(opened.aclose)
+    shelf = Shelf(database, most=settings.max_facts)
+    opened: Opened
+    if settings.backend == "own":
+        opened = OwnMemories(shelf, embedder, thread, cache_mb=settings.cache_mb)
+    elif find_spec("mem0") is None:
+        raise ConfigError(NO_MEM0)
+    elif embedder is None:
+        raise ConfigError(NO_VECTORS)
+    else:
+        place, folder, most = home / DATABASE, home / "mem0", settings.max_facts
+        mem0: type[_Mem0] = import_module("memory.long_term.mem0_backend").Mem0Memories
+        opened = mem0(shelf, embedder, thread, database=place, folder=folder, most=most)
+    async with aclosing(opened):
         yield opened

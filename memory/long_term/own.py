@@ -33,6 +33,8 @@ class Nearest(Protocol):
         self, scope: str, version: int, vector: bytes, limit: int, rows: Sequence[tuple[int, bytes]] = ()
     ) -> list[tuple[int, float]]: ...
 
+    def drop(self, scope: str) -> None: ...
+
 
 class OwnMemories(Shelved):
     """Fulfils `bot.long_term.LongTerm`.
@@ -89,6 +91,13 @@ class OwnMemories(Shelved):
 
         least = threshold if vector is not None else threshold * WORDS_ALONE
         return await self.shelf.best(wanted, score, limit=limit, threshold=least)
+
+    async def forget(self, scope: Scope, number: int | None = None) -> int:
+        """See the protocol; versions of a scope that is begun anew count from 1 again."""
+        gone = await super().forget(scope, number)
+        if number is None and self._nearest is not None:
+            await self._thread.run(partial(self._nearest.drop, str(scope)))
+        return gone
 
     async def aclose(self) -> None:
         """Let go of what is still being asked for."""

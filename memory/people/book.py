@@ -44,8 +44,10 @@ class PeopleBook:
         self._known, self._linked = {}, {}
         for person in await self._database.read(lambda db: _people(db, f"WHERE {more} ORDER BY id")):
             self._keep(person)
-        if late := {identity: one.key for identity, one in self._known.items() if one.is_linked}:
-            await self._database.write(lambda db: moving.gather(db, late))
+        linked = {identity: one.key for identity, one in self._known.items() if one.is_linked}
+        is_late = await self._database.read(moving.is_any_late)
+        if linked or is_late:
+            await self._database.write(lambda db: moving.gather(db, linked))
 
     def key_of(self, identity: str) -> str:
         """See `bot.people.Known`; the next two, too."""
@@ -175,6 +177,7 @@ class PeopleBook:
             for table in ("identity_chats", "link_codes", "identities"):
                 db.execute(f"DELETE FROM {table} {chosen}", (person.id,))
             db.execute("DELETE FROM people WHERE id = ?", (person.id,))
+            moving.erase(db, person.key, person.identities)
 
         with self._adding(person.identities):
             await self._database.write(job)

@@ -6,7 +6,7 @@ is reached by nobody, until `gather` puts it where it belongs.
 
 import secrets
 import sqlite3
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Final
 
 from bot.long_term import Scope
@@ -66,7 +66,7 @@ def part(
         _touch(db, key)
 
 
-def gather(db: sqlite3.Connection, keys: dict[str, str]) -> None:
+def gather(db: sqlite3.Connection, keys: Mapping[str, str]) -> None:
     """Put what was written late, under a key that holds no more, to whom it stems from.
 
     Args:
@@ -77,19 +77,36 @@ def gather(db: sqlite3.Connection, keys: dict[str, str]) -> None:
             _take_in(db, id_, digest, key, [identity])
             _touch(db, key)
         _touch(db, identity)
-    current = {str(scope_of(key)) for key in keys.values()}
+    for id_, digest, by in _late(db):
+        key = keys.get(by, by)
+        _move_once(db, id_, digest, key)
+        _touch(db, key)
+
+
+def is_any_late(db: sqlite3.Connection) -> bool:
+    """Whether something is under a key that holds no more."""
+    return bool(_late(db))
+
+
+def erase(db: sqlite3.Connection, key: str, identities: Sequence[str]) -> None:
+    """Delete what is remembered of somebody, what was written late, too."""
+    for one in (key, *identities):
+        db.execute("DELETE FROM memories WHERE scope = ?", (str(scope_of(one)),))
+        _touch(db, one)
+    ids = [(id_,) for id_, _, by in _late(db) if by in identities]
+    db.executemany("DELETE FROM memories WHERE id = ?", ids)
+
+
+def _late(db: sqlite3.Connection) -> list[tuple[int, str, str]]:
+    """Ids and digests of what is under a fresh key that nobody has any more, and who has said it."""
     begin = str(scope_of(FRESH))
-    late = db.execute(
-        "SELECT id, scope, digest, origin FROM memories WHERE scope >= ? AND scope < ?"
-        " AND instr(substr(scope, ?), ':') = 0",
-        (begin, f"{begin}\x7f", len(begin)),
+    found = db.execute(
+        "SELECT id, digest, origin FROM memories WHERE scope >= ? AND scope < ?"
+        " AND instr(substr(scope, ?), ':') = 0"
+        " AND substr(scope, ?) NOT IN (SELECT key FROM people WHERE key IS NOT NULL)",
+        (begin, f"{begin}\x7f", len(begin), len(begin)),
     ).fetchall()
-    for id_, scope, digest, origin in late:
-        if scope not in current:
-            by = decode_origin(origin).by
-            key = keys.get(by, by)
-            _move_once(db, id_, digest, key)
-            _touch(db, key)
+    return [(id_, digest, decode_origin(origin).by) for id_, digest, origin in found]
 
 
 def _rows(db: sqlite3.Connection, key: str) -> list[tuple[int, str]]:

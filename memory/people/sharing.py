@@ -12,7 +12,7 @@ from bot.people import Person
 from memory.choices import Choices
 from memory.database import Database
 from memory.rows import follow_alias
-from memory.sessions import OF_CHAT, Sessions
+from memory.sessions import OF_CHAT, Sessions, point
 
 SHARED: Final = 0  # the number of a session in a chat that it does not belong to
 # Direct chats of the person that has one, but those of API keys, where the caller names the conversation.
@@ -87,7 +87,7 @@ class SharedSessions(Sessions):
             session = follow_alias(db, chat)
             others = [SessionKey(other) for (other,) in db.execute(SIBLINGS, (chat,)) if other != chat]
             for other in others:
-                _point(db, other, session)
+                point(db, other, session)
             return [(other, session) for other in others]
 
         for other, session in await self._shared.write(job):
@@ -95,7 +95,7 @@ class SharedSessions(Sessions):
 
 
 def _chats(db: sqlite3.Connection, identities: Sequence[str]) -> list[SessionKey]:
-    """The direct chats of identities, the one that spoke last at the end."""
+    """The direct chats of identities, in the order in which they were noted: the newest at the end."""
     marks = ", ".join("?" * len(identities))
     rows = db.execute(
         f"SELECT chat FROM identity_chats WHERE identity IN ({marks}) AND chat NOT LIKE 'api:%'"
@@ -122,12 +122,5 @@ def _go_home(db: sqlite3.Connection, chat: SessionKey) -> SessionKey:
     (session,) = db.execute(
         f"SELECT session FROM ({OF_CHAT}) ORDER BY number DESC LIMIT 1", (chat, chat)
     ).fetchone()
-    _point(db, chat, session)
+    point(db, chat, session)
     return SessionKey(session)
-
-
-def _point(db: sqlite3.Connection, chat: SessionKey, session: SessionKey) -> None:
-    """Let what comes from a chat go to a session from now on."""
-    db.execute("DELETE FROM aliases WHERE alias = ?", (chat,))
-    if session != chat:
-        db.execute("INSERT INTO aliases (alias, session) VALUES (?, ?)", (chat, session))

@@ -38,7 +38,7 @@ def after(hours: float, clock: Clock, **changes: object) -> Made:
 
 def renewal(bot: Rig, clock: Clock, **changes: object) -> Renewal:
     given = {
-        "is_busy": lambda session: bot.loop.activity(session)[0] is not None,
+        "goes_on": lambda message, session: bot.loop.activity(session)[0] is not None,
         "speaker": lambda: bot.loop.speaker,
         "clock": clock,
     }
@@ -109,6 +109,20 @@ async def test_a_session_that_is_answering_is_gone_on_with(tmp_path: Path) -> No
         await bot.ended(2)
 
         assert await bot.store.sessions.current(MAIN) == MAIN
+
+
+async def test_a_session_in_which_an_operator_answers_is_gone_on_with(tmp_path: Path) -> None:
+    clock, taken = Clock(), [False]
+    async with rig(tmp_path, renewal=after(8, clock, goes_on=lambda message, session: taken[0])) as bot:
+        await bot.say("one")
+        await bot.ended(1)
+        taken[0] = True
+        clock.now += 8 * HOUR
+        await bot.say("two")
+        await bot.ended(2)
+
+        assert await bot.store.sessions.current(MAIN) == MAIN
+        assert told(bot) == []
 
 
 @pytest.mark.parametrize("trigger", [Trigger.SCHEDULE, Trigger.HEARTBEAT])

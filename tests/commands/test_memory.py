@@ -11,11 +11,13 @@ from bot.commands.engine import Activity
 from bot.commands.memory import ALONE, OFF, UNCHANGED, MemoryCommands
 from bot.commands.registry import Commands
 from bot.commands.sessions import BUSY
-from bot.long_term import ByAddress, Fact, LongTerm, Origin, Scope
+from bot.errors import StoreError
+from bot.long_term import ByPerson, Fact, LongTerm, Origin, Scope
 from bot.messages import Address, Attachment, Button, End, RunId, Sender, SessionKey, new_id
 from memory.database import DATABASE, Database
 from memory.exports import TEXT, Exports
 from memory.long_term.own import OwnMemories
+from memory.sessions import Sessions
 from memory.store import Store
 from tests.commands.desk import ANN, BOSS, Desk, chat_key, message
 from tests.memory.long_term.conftest import opened
@@ -52,7 +54,14 @@ class Post:
 class Counter:
     """Where commands for the memory are given."""
 
-    def __init__(self, desk: Desk, memories: LongTerm | None, database: Database, home: Path) -> None:
+    def __init__(
+        self,
+        desk: Desk,
+        memories: LongTerm | None,
+        database: Database,
+        home: Path,
+        sessions: Sessions | None = None,
+    ) -> None:
         self.desk = desk
         self.post = Post()
         exports = Exports(
@@ -63,12 +72,13 @@ class Counter:
         )
         made = MemoryCommands(
             memories,
-            ByAddress(),
+            ByPerson(desk.store.people),
             desk.store.recall,
-            desk.store.sessions,
+            sessions or desk.store.sessions,
             desk.bot,
             exports,
             redact=lambda text: text.replace("4111", "[card]"),
+            people=desk.store.people,
         )
         self.commands = Commands(made.commands(), admins=lambda: desk.admins, audit=desk.audit)
 
@@ -244,6 +254,34 @@ async def test_who_is_forgotten_leaves_nothing_of_what_was_said_and_known(
         )
         counts = await database.read(lambda db: [row[0] for row in db.execute(job)])
     assert counts == [2, 0, 0, 0, 2, 0]  # the other chat's two lines alone
+
+
+class Stopped(Sessions):
+    """Fails once, before it erases another chat."""
+
+    failure: StoreError | None = StoreError("the disk is full")
+
+    async def erase(self, chat: SessionKey, *, but: RunId) -> None:
+        if chat == chat_key("other") and self.failure is not None:
+            failure, self.failure = self.failure, None
+            raise failure
+        await super().erase(chat, but=but)
+
+
+async def test_who_is_stopped_while_they_are_forgotten_can_start_over(
+    home: Path, store: Store, memories: OwnMemories
+) -> None:
+    async with Database(home / DATABASE, synchronous="NORMAL") as database:
+        counter = Counter(Desk(home, store), memories, database, home, Stopped(database, store.choices))
+        for chat in ("main", "other"):
+            await store.people.note(message("hello", chat))
+            await counter.desk.talks("I play xylophone", chat)
+        stopped = await counter.says("/forget me yes")
+        again = await counter.says("/forget me yes")
+
+    assert (stopped.reason, again.reason) == ("error", "done")
+    assert await counter.desk.lines(chat_key("other")) == []
+    assert await store.people.find("telegram:42") is None
 
 
 def _mentions(table: str) -> str:

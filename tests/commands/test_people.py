@@ -1,5 +1,6 @@
 """`/link`, `/unlink`, `/person`, `/language` and `/timezone`, given by people in chats."""
 
+import asyncio
 import re
 from collections.abc import AsyncIterator
 from pathlib import Path
@@ -157,6 +158,15 @@ async def test_who_guesses_is_stopped_for_a_quarter_of_an_hour(counter: Counter)
     assert [one.text for one in wrong] == [WRONG] * 5
     assert (stopped.text, later.reason) == (TOO_MANY_TRIES, "done")
     assert WRONG_SECONDS == 900
+
+
+async def test_a_code_that_is_right_makes_no_guesses_beside_it_undone(counter: Counter) -> None:
+    code = await counter.code()
+    guesses = [counter.says("/link AAAA-AAAA") for _ in range(WRONG_CODES - 1)]
+    await asyncio.gather(counter.says(f"/link {code}"), *guesses)
+    last, stopped = [await counter.says("/link AAAA-AAAA") for _ in range(2)]
+
+    assert (last.text, stopped.text) == (WRONG, TOO_MANY_TRIES)
 
 
 async def test_guesses_of_one_do_not_stop_another(counter: Counter) -> None:

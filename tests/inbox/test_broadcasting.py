@@ -198,3 +198,15 @@ async def test_who_only_looks_sends_nothing(home: Path) -> None:
         with pytest.raises(InboxError, match="Only owners and admins"):
             await bot.desk.broadcast(preview.ticket, GUEST)
         assert bot.desk.broadcasts() == []
+
+
+async def test_what_is_stopped_before_it_has_begun_reaches_nobody() -> None:
+    mail = Mail()
+    async with broadcasts(mail) as made:
+        preview = await made.preview("Hello", channels=(), per_minute=600)
+        made.begin(preview.ticket)
+        is_stopped = made.stop(preview.ticket)
+        await settled(made)
+
+    assert is_stopped
+    assert (mail.sent, mail.told) == ([], [])

@@ -7,9 +7,10 @@ from typing import Final
 import pytest
 
 from bot.backends.base import AgentEvent, DoneEvent, MessageEvent, TurnInput
+from bot.errors import StoreError
 from bot.inbox.base import MAX_LABEL, MAX_LABELS, MAX_NOTE, Canned, Desk, Filter, InboxError
 from bot.inbox.desk import MAX_REPLY, InboxDesk
-from bot.messages import Address, SessionKey
+from bot.messages import Address, End, SessionKey
 from tests.agent.rig import Gate
 from tests.inbox.office import ANN, BEN, CHAT, GUEST, KIM, office, said
 from tests.simulators.model import call, say
@@ -201,6 +202,24 @@ async def test_an_operator_approves_or_denies(home: Path, said_so: str, is_there
 
     assert question.is_approval
     assert (home / "workspace" / "a.txt").exists() is is_there
+
+
+async def test_an_answer_that_the_chat_can_not_be_told_of_is_on_record(home: Path) -> None:
+    class Mute:
+        async def say(self, *said: object, **how: object) -> End:
+            raise StoreError("disk full")
+
+    async with talking(home, ASKING, say("Blue it is.")) as talk:
+        message = await talk.says("Paint it", BOB)
+        await asked(talk, "Which colour?")
+        (question,) = talk.app.desk.questions(TERMINAL)
+        talk.app.loop.questions.speaker = Mute()
+        await talk.app.desk.answer(question.id, "2", BEN)
+        await talk.until(lambda end: end.run == message.run)
+        record = "".join(file.read_text() for file in (home / "audit").glob("*.jsonl"))
+
+    assert talk.results() == ["blue"]
+    assert '"inbox answer"' in record
 
 
 async def test_a_taken_chat_asks_nothing_more(home: Path) -> None:

@@ -1,5 +1,6 @@
 """What has got no answer is asked again, and what can't be is said."""
 
+import asyncio
 from collections.abc import AsyncIterator
 from pathlib import Path
 
@@ -105,3 +106,29 @@ async def test_where_it_is_not_known_who_spoke_nobody_is_made_up(home: Path) -> 
         retries = Retries(bot.desk.book, bot.app, bot.app.bus.publish)
         with pytest.raises(InboxError, match="not known any more"):
             await retries.retry(replace(conversation, subject=""))
+
+
+async def test_what_two_operators_retry_at_once_is_asked_once(home: Path) -> None:
+    gate = Gate()
+    async with office(home, fail) as bot:
+        await bot.says("Is it raining?")
+        bot.backend.play = gate.play()
+        ended = await asyncio.gather(*(bot.desk.retry(CHAT, ANN) for _ in range(2)), return_exceptions=True)
+        with pytest.raises(InboxError, match="being answered now"):
+            await bot.desk.retry(CHAT, ANN)
+        gate.open()
+        (run,) = [one for one in ended if isinstance(one, str)]
+        await bot.until(lambda: any(end.run == run for end in bot.ends))
+        asked = [line.text for line in await bot.lines() if line.role == "user"]
+
+    assert [str(error) for error in ended if isinstance(error, InboxError)] == ["It is being answered now."]
+    assert asked == ["Is it raining?"] * 2
+
+
+async def test_what_fails_again_is_asked_again(home: Path) -> None:
+    async with office(home, fail) as bot:
+        await bot.says("Is it raining?")
+        await retried(bot)
+        bot.backend.play = echo
+
+        assert (await retried(bot)).strip() == "echo: Is it raining?"

@@ -1,11 +1,12 @@
 """Whatever is said and done: where a chat is taken, the model is not called, and nothing is lost."""
 
 import asyncio
-import tempfile
 from collections.abc import AsyncIterator
+from itertools import count
 from pathlib import Path
 from typing import Final
 
+import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
@@ -13,10 +14,7 @@ from bot.backends.base import AgentEvent, DoneEvent, MessageEvent, TurnInput
 from bot.messages import Address, Kind, RunId, SessionKey, Trigger
 from tests.inbox.office import ANN, Office, office, said
 
-CHATS: Final = tuple(
-    Address(channel="board", chat=name, is_direct=is_direct)
-    for name, is_direct in (("a", True), ("b", False))
-)
+IS_DIRECT: Final = (True, False)
 DEEDS: Final = (
     "say",
     "say",
@@ -31,7 +29,7 @@ DEEDS: Final = (
 )
 
 steps = st.lists(
-    st.tuples(st.sampled_from(CHATS), st.sampled_from(DEEDS)),
+    st.tuples(st.sampled_from(range(len(IS_DIRECT))), st.sampled_from(DEEDS)),
     min_size=2,
     max_size=20,
 )
@@ -96,21 +94,38 @@ class Shift:
         await self.bot.app.bus.publish(message)
 
 
+@pytest.fixture
+async def bot(home: Path) -> AsyncIterator[Office]:
+    """One for all examples; each has chats of its own."""
+    async with office(home, slowly) as running:
+        yield running
+
+
+numbers = count()
+
+
 @given(steps=steps)
-@settings(max_examples=20, deadline=None, suppress_health_check=[HealthCheck.too_slow])
-async def test_the_model_is_left_alone_where_an_operator_answers(steps: list[tuple[Address, str]]) -> None:
-    with tempfile.TemporaryDirectory() as folder:
-        async with office(Path(folder), slowly) as bot:
-            shift = Shift(bot)
-            for address in CHATS:
-                await bot.says("first", address=address)
-            for address, deed in steps:
-                await shift.do(address, deed)
-            await bot.until(lambda: {run for _, run in shift.said} <= {end.run for end in bot.ends})
-            shift.look()
-            kept = {line.run for address in CHATS for line in await bot.lines(address.session())}
-            unfinished = await bot.app.unfinished()
+@settings(
+    max_examples=20,
+    deadline=None,
+    suppress_health_check=[HealthCheck.too_slow, HealthCheck.function_scoped_fixture],
+)
+async def test_the_model_is_left_alone_where_an_operator_answers(
+    bot: Office, steps: list[tuple[int, str]]
+) -> None:
+    example, shift = next(numbers), Shift(bot)
+    chats = [
+        Address(channel="board", chat=f"{example}.{number}", is_direct=is_direct)
+        for number, is_direct in enumerate(IS_DIRECT)
+    ]
+    for address in chats:
+        await bot.says("first", address=address)
+    for number, deed in steps:
+        await shift.do(chats[number], deed)
+    await bot.until(lambda: {run for _, run in shift.said} <= {end.run for end in bot.ends})
+    shift.look()
+    kept = {line.run for address in chats for line in await bot.lines(address.session())}
 
     assert shift.wrong == []
     assert {run for _, run in shift.said} <= kept
-    assert unfinished == []
+    assert await bot.app.unfinished() == []

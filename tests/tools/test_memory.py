@@ -6,14 +6,14 @@ from pathlib import Path
 import pytest
 
 from bot.agent.taint import Taint, tainted
-from bot.long_term import ByAddress, Fact, Origin, Scope
+from bot.long_term import Fact, Origin, Scope
 from bot.tools.base import ToolContext, ToolFault
 from bot.tools.memory import MemoryTools
 from bot.tools.recall import MEMORIES, RecallTools
 from memory.long_term.own import OwnMemories
 from memory.store import Store
 from tests.factories import inbound
-from tests.memory.long_term.conftest import opened
+from tests.memory.long_term.conftest import WHOSE, opened
 
 ANN = Scope(kind="person", key="web:ann")
 GROUP = Scope(kind="chat", key="web:default:main")
@@ -30,7 +30,7 @@ async def memories(home: Path) -> AsyncIterator[OwnMemories]:
 
 @pytest.fixture
 def tools(memories: OwnMemories) -> MemoryTools:
-    return MemoryTools(memories, ByAddress(), redact=lambda text: text.replace("4111", "[card]"))
+    return MemoryTools(memories, WHOSE, redact=lambda text: text.replace("4111", "[card]"))
 
 
 async def texts(memories: OwnMemories, scope: Scope = ANN) -> list[str]:
@@ -128,7 +128,7 @@ async def test_what_is_remembered_among_foreign_words_says_so_and_passes_it_on(
         await tools.remember("Eve is to be trusted", CONTEXT)
     (kept,) = await memories.export(ANN)
     with tainted(Taint()) as later:
-        await RecallTools(store.recall, memories, ByAddress()).search("eve", CONTEXT)
+        await RecallTools(store.recall, memories, WHOSE).search("eve", CONTEXT)
 
     assert kept.origin.foreign == ("web",)
     assert later.origins == {"web": f"memory 1, of {kept.created_at:%Y-%m-%d}"}
@@ -143,7 +143,7 @@ async def test_the_search_shows_memories_with_their_numbers_beside_what_was_said
     await memories.learn(GROUP, [Fact(text="The boat club meets")], origin)
     said = inbound("The boat leaves at nine")
     await store.journal.accept(said, history=0)
-    answer = await RecallTools(store.recall, memories, ByAddress()).search("boat", CONTEXT)
+    answer = await RecallTools(store.recall, memories, WHOSE).search("boat", CONTEXT)
 
     assert answer.split("\n")[:2] == [MEMORIES, "- #1 Ann has a red boat"]
     assert "The boat leaves at nine" in answer

@@ -22,6 +22,7 @@ class Shelf:
         self.db = sqlite3.connect(":memory:")
         self.db.execute("CREATE TABLE lines (session, run, speaker, text, in_context)")
         self.asked: list[tuple[str, ...]] = []
+        self.meanings: list[str] = []
 
     def add(
         self,
@@ -43,8 +44,10 @@ class Shelf:
         words: Sequence[str],
         limit: int,
         *,
+        meaning: str = "",
         is_seen: bool = True,
     ) -> Sequence[Said]:
+        self.meanings.append(meaning)
         self.asked.append(tuple(words))
         score = " + ".join("(instr(lower(text), ?) > 0)" for _ in words)
         rows = self.db.execute(
@@ -153,6 +156,15 @@ async def test_only_words_are_looked_for_each_once_and_not_many(
 
     assert shelf.asked[0] == ("boat", "100", "or", "strasse", "天气")
     assert len(shelf.asked[1]) == 10
+
+
+async def test_what_is_looked_for_is_handed_on_whole_for_its_meaning(
+    recall: RecallTools, shelf: Shelf, context: ToolContext
+) -> None:
+    query = "Can you tell me again what it was that we said about the boat?"
+    await recall.search(query, context)
+
+    assert shelf.meanings == [query]
 
 
 async def test_a_query_without_words_is_refused(recall: RecallTools, context: ToolContext) -> None:

@@ -2,12 +2,12 @@
 
 import binascii
 from base64 import urlsafe_b64decode, urlsafe_b64encode
-from typing import Annotated, Final
+from typing import Annotated
 
 import msgspec
 from fastapi import APIRouter, Depends, HTTPException, Path, Query
 
-from bot.inbox.base import Conversation, Filter, Operator, Place, State
+from bot.inbox.base import MAX_NAME, Conversation, Filter, Operator, Place, State
 from bot.messages import RunId, SessionKey, encoder
 from bot.tools.recall import words_in
 from bot.web.api.access import Ports, Reader
@@ -34,7 +34,6 @@ from bot.web.api.inbox_bodies import (
 
 router = APIRouter(prefix="/api/inbox", tags=["inbox"])
 
-MAX_NAME: Final = 60  # characters of an operator's name
 _decode_place = msgspec.json.Decoder(Place).decode
 
 Key = Annotated[str, Path(min_length=1, max_length=500, description="The chat's key, percent-encoded.")]

@@ -30,6 +30,52 @@ Name = Annotated[str, Path(min_length=1, max_length=MAX_NAME)]
 Id = Annotated[str, Path(min_length=1, max_length=200)]
 
 
+# What is no chat's comes first: a canned reply may have the name of what is done with a chat.
+
+
+@router.post("/questions/{question}")
+async def answer_question(question: Id, body: AnswerRequest, caller: Operator, parts: Ports) -> Done:
+    """Answer a question in the person's stead, or decide an approval: `once`, `always`, `deny`."""
+    await parts.desk.answer(question, body.text, operator_of(caller))
+    return Done()
+
+
+@router.put("/canned/{name}")
+async def put_canned(name: Name, body: CannedText, caller: Operator, parts: Ports) -> Done:
+    """Keep a reply for later, in the place of another of the same name."""
+    await parts.desk.put_canned(Canned(name=name, text=body.text), operator_of(caller))
+    return Done()
+
+
+@router.delete("/canned/{name}")
+async def delete_canned(name: Name, caller: Operator, parts: Ports) -> Done:
+    """Take a canned reply away."""
+    if not await parts.desk.delete_canned(name, operator_of(caller)):
+        raise HTTPException(404, f"there is no canned reply {name!r}")
+    return Done()
+
+
+@router.post("/broadcasts/preview")
+async def preview_broadcast(body: PreviewRequest, caller: Admin, parts: Ports) -> PreviewBody:
+    """See whom a text would reach; nothing is sent yet."""
+    seen = await parts.desk.preview(
+        body.text, operator_of(caller), channels=body.channels, per_minute=body.per_minute
+    )
+    return PreviewBody.of(seen)
+
+
+@router.post("/broadcasts", status_code=202)
+async def broadcast(body: TicketRequest, caller: Admin, parts: Ports) -> BroadcastBody:
+    """Send what was looked at, at its rate; goes on by itself."""
+    return BroadcastBody.of(await parts.desk.broadcast(body.ticket, operator_of(caller)))
+
+
+@router.delete("/broadcasts/{ticket}")
+async def stop_broadcast(ticket: Id, caller: Admin, parts: Ports) -> Cancelled:
+    """Send no more of it."""
+    return Cancelled(cancelled=await parts.desk.stop_broadcast(ticket, operator_of(caller)))
+
+
 @router.post("/{chat}/reply")
 async def reply(body: ReplyRequest, caller: Operator, known: Known, parts: Ports) -> RunStarted:
     """Say something there, as the bot or under the key's name; the agent's history has it."""
@@ -143,46 +189,3 @@ async def undock(caller: Admin, known: Known, parts: Ports) -> Done:
     """Let its answers go where they belong again."""
     await parts.desk.dock(known.chat, None, operator_of(caller))
     return Done()
-
-
-@router.post("/questions/{question}")
-async def answer_question(question: Id, body: AnswerRequest, caller: Operator, parts: Ports) -> Done:
-    """Answer a question in the person's stead, or decide an approval: `once`, `always`, `deny`."""
-    await parts.desk.answer(question, body.text, operator_of(caller))
-    return Done()
-
-
-@router.put("/canned/{name}")
-async def put_canned(name: Name, body: CannedText, caller: Operator, parts: Ports) -> Done:
-    """Keep a reply for later, in the place of another of the same name."""
-    await parts.desk.put_canned(Canned(name=name, text=body.text), operator_of(caller))
-    return Done()
-
-
-@router.delete("/canned/{name}")
-async def delete_canned(name: Name, caller: Operator, parts: Ports) -> Done:
-    """Take a canned reply away."""
-    if not await parts.desk.delete_canned(name, operator_of(caller)):
-        raise HTTPException(404, f"there is no canned reply {name!r}")
-    return Done()
-
-
-@router.post("/broadcasts/preview")
-async def preview_broadcast(body: PreviewRequest, caller: Admin, parts: Ports) -> PreviewBody:
-    """See whom a text would reach; nothing is sent yet."""
-    seen = await parts.desk.preview(
-        body.text, operator_of(caller), channels=body.channels, per_minute=body.per_minute
-    )
-    return PreviewBody.of(seen)
-
-
-@router.post("/broadcasts", status_code=202)
-async def broadcast(body: TicketRequest, caller: Admin, parts: Ports) -> BroadcastBody:
-    """Send what was looked at, at its rate; goes on by itself."""
-    return BroadcastBody.of(await parts.desk.broadcast(body.ticket, operator_of(caller)))
-
-
-@router.delete("/broadcasts/{ticket}")
-async def stop_broadcast(ticket: Id, caller: Admin, parts: Ports) -> Cancelled:
-    """Send no more of it."""
-    return Cancelled(cancelled=await parts.desk.stop_broadcast(ticket, operator_of(caller)))

@@ -3,26 +3,13 @@
 from datetime import datetime
 from typing import Annotated, Literal, Self
 
-from pydantic import Field, StringConstraints
+from pydantic import AliasChoices, Field, StringConstraints
 
-from bot.inbox.base import (
-    MAX_CANNED,
-    MAX_NAME,
-    Broadcast,
-    Canned,
-    Conversation,
-    Counts,
-    Hit,
-    Note,
-    Preview,
-    Question,
-    State,
-    ToolLine,
-)
-from bot.web.api.bodies import Body, MessageBody, moment
+from bot.inbox.base import MAX_CANNED, MAX_NAME, Conversation, State
+from bot.web.api.bodies import RUN, Body, MessageBody, Shown, moment
 
 
-class LastBody(Body):
+class LastBody(Shown):
     """What was said last, as its beginning."""
 
     role: Literal["user", "assistant", "tool"]
@@ -59,7 +46,6 @@ class ConversationBody(Body):
     @classmethod
     def of(cls, one: Conversation) -> Self:
         """That of a conversation."""
-        last = one.last
         return cls(
             chat=one.chat,
             session=one.session,
@@ -74,15 +60,7 @@ class ConversationBody(Body):
             labels=list(one.labels),
             taken_by=one.taken_by,
             docked_to=None if one.docked_to is None else one.docked_to.session(),
-            last=None
-            if last is None
-            else LastBody(
-                role=last.role,
-                speaker=last.speaker,
-                text=last.text,
-                at=moment(last.at),
-                reason=last.reason,
-            ),
+            last=None if one.last is None else LastBody.of(one.last),
             waiting_since=moment(one.waiting_since),
             messages=one.messages,
             updated_at=moment(one.updated_at),
@@ -99,23 +77,18 @@ class ConversationList(Body):
     next: str | None = None
 
 
-class CountsBody(Body):
+class CountsBody(Shown):
     """How many there are of each state, how many with something unread, and how many operators answer in."""
 
     states: dict[State, int]
     unread: int
     taken: int
 
-    @classmethod
-    def of(cls, counts: Counts) -> Self:
-        """That of counts."""
-        return cls(states=dict(counts.states), unread=counts.unread, taken=counts.taken)
 
-
-class ToolBody(Body):
+class ToolBody(Shown):
     """A tool call; `result` is cut where it is very long."""
 
-    run_id: str
+    run_id: str = Field(validation_alias=RUN)
     call_id: str
     name: str
     arguments: str
@@ -124,20 +97,6 @@ class ToolBody(Body):
     started_at: datetime | None
     ended_at: datetime | None
 
-    @classmethod
-    def of(cls, line: ToolLine) -> Self:
-        """That of a call."""
-        return cls(
-            run_id=line.run,
-            call_id=line.call_id,
-            name=line.name,
-            arguments=line.arguments,
-            state=line.state,
-            result=line.result,
-            started_at=moment(line.started_at),
-            ended_at=moment(line.ended_at),
-        )
-
 
 class ToolList(Body):
     """In the order in which they began."""
@@ -145,18 +104,13 @@ class ToolList(Body):
     calls: list[ToolBody]
 
 
-class NoteBody(Body):
+class NoteBody(Shown):
     """What an operator has written for the others."""
 
     id: int
     by: str
     text: str
     at: datetime | None
-
-    @classmethod
-    def of(cls, note: Note) -> Self:
-        """That of a note."""
-        return cls(id=note.id, by=note.by, text=note.text, at=moment(note.at))
 
 
 class NoteList(Body):
@@ -165,18 +119,13 @@ class NoteList(Body):
     notes: list[NoteBody]
 
 
-class HitBody(Body):
+class HitBody(Shown):
     """A line that was found, and where."""
 
     chat: str
     session: str
     title: str | None
-    message: MessageBody
-
-    @classmethod
-    def of(cls, hit: Hit) -> Self:
-        """That of a hit."""
-        return cls(chat=hit.chat, session=hit.session, title=hit.title, message=MessageBody.of(hit.line))
+    message: MessageBody = Field(validation_alias=AliasChoices("message", "line"))
 
 
 class HitList(Body):
@@ -191,7 +140,7 @@ class LabelList(Body):
     labels: list[str]
 
 
-class QuestionBody(Body):
+class QuestionBody(Shown):
     """A question that waits; approvals take `once`, `always` or `deny`."""
 
     id: str
@@ -203,20 +152,6 @@ class QuestionBody(Body):
     asked_at: datetime | None
     ends_at: datetime | None
 
-    @classmethod
-    def of(cls, question: Question) -> Self:
-        """That of a question."""
-        return cls(
-            id=question.id,
-            chat=question.chat,
-            text=question.text,
-            options=list(question.options),
-            takes_text=question.takes_text,
-            is_approval=question.is_approval,
-            asked_at=moment(question.asked_at),
-            ends_at=moment(question.ends_at),
-        )
-
 
 class QuestionList(Body):
     """The oldest first."""
@@ -224,16 +159,11 @@ class QuestionList(Body):
     questions: list[QuestionBody]
 
 
-class CannedBody(Body):
+class CannedBody(Shown):
     """A reply that is written once; `{name}` stands for the person's name."""
 
     name: Annotated[str, StringConstraints(min_length=1, max_length=MAX_NAME)]
     text: Annotated[str, StringConstraints(min_length=1, max_length=MAX_CANNED)]
-
-    @classmethod
-    def of(cls, canned: Canned) -> Self:
-        """That of a canned reply."""
-        return cls(name=canned.name, text=canned.text)
 
 
 class CannedList(Body):
@@ -254,7 +184,7 @@ class DraftBody(Body):
     text: str
 
 
-class PreviewBody(Body):
+class PreviewBody(Shown):
     """How many chats of each channel it would reach; the ticket sends it, for 10 minutes."""
 
     ticket: str
@@ -262,15 +192,8 @@ class PreviewBody(Body):
     chats: dict[str, int]
     seconds: float
 
-    @classmethod
-    def of(cls, preview: Preview) -> Self:
-        """That of a preview."""
-        return cls(
-            ticket=preview.ticket, text=preview.text, chats=dict(preview.chats), seconds=preview.seconds
-        )
 
-
-class BroadcastBody(Body):
+class BroadcastBody(Shown):
     """How a broadcast gets on."""
 
     ticket: str
@@ -278,17 +201,6 @@ class BroadcastBody(Body):
     sent: int
     is_over: bool
     is_stopped: bool
-
-    @classmethod
-    def of(cls, broadcast: Broadcast) -> Self:
-        """That of a broadcast."""
-        return cls(
-            ticket=broadcast.ticket,
-            total=broadcast.total,
-            sent=broadcast.sent,
-            is_over=broadcast.is_over,
-            is_stopped=broadcast.is_stopped,
-        )
 
 
 class BroadcastList(Body):

@@ -2,15 +2,15 @@
 
 from collections.abc import Sequence
 from datetime import datetime
-from typing import Annotated, Self, TypeAlias
+from typing import Annotated, TypeAlias
 
 from fastapi import APIRouter, Depends, HTTPException, Path, Query
-from pydantic import Field, StringConstraints
+from pydantic import AliasPath, Field, StringConstraints
 
 from bot.long_term import MAX_TEXT, Fact, How, LongTerm, Memory, Origin, Scope, tidy
 from bot.web.api.access import Operator, Ports, Reader
 from bot.web.api.base import Caller, Parts
-from bot.web.api.bodies import Body, Done
+from bot.web.api.bodies import Body, Done, Shown
 from bot.web.api.people import Whom
 
 router = APIRouter(tags=["memories"])
@@ -23,7 +23,7 @@ Text = Annotated[str, StringConstraints(min_length=1, max_length=MAX_TEXT)]
 Key = Annotated[str, Path(pattern=FULL_KEY, max_length=500)]
 
 
-class MemoryBody(Body):
+class MemoryBody(Shown):
     """Something that is remembered.
 
     Attributes:
@@ -33,28 +33,13 @@ class MemoryBody(Body):
 
     number: int
     text: str
-    how: How
-    by: str
-    session: str | None
-    foreign: list[str]
+    how: How = Field(validation_alias=AliasPath("origin", "how"))
+    by: str = Field(validation_alias=AliasPath("origin", "by"))
+    session: str | None = Field(validation_alias=AliasPath("origin", "session"))
+    foreign: list[str] = Field(validation_alias=AliasPath("origin", "foreign"))
     previous: str | None
     created_at: datetime
     updated_at: datetime
-
-    @classmethod
-    def of(cls, memory: Memory) -> Self:
-        """That of a memory."""
-        return cls(
-            number=memory.number,
-            text=memory.text,
-            how=memory.origin.how,
-            by=memory.origin.by,
-            session=memory.origin.session,
-            foreign=list(memory.origin.foreign),
-            previous=memory.previous,
-            created_at=memory.created_at,
-            updated_at=memory.updated_at,
-        )
 
 
 class MemoryList(Body):
@@ -100,7 +85,7 @@ Words = Annotated[str, Query(max_length=1_000, description="Those that are near 
 
 @router.get("/api/people/{person}/memories")
 async def list_of_person(
-    scope: OfPerson, caller: Reader, kept: Memories, text: Words = "", before: Before = None, limit: Most = 50
+    caller: Reader, scope: OfPerson, kept: Memories, text: Words = "", before: Before = None, limit: Most = 50
 ) -> MemoryList:
     """What is remembered of somebody, on all channels that they have linked."""
     return await _listed(kept, scope, text, before, limit)
@@ -108,7 +93,7 @@ async def list_of_person(
 
 @router.get("/api/chats/{chat}/memories")
 async def list_of_chat(
-    scope: OfChat, caller: Reader, kept: Memories, text: Words = "", before: Before = None, limit: Most = 50
+    caller: Reader, scope: OfChat, kept: Memories, text: Words = "", before: Before = None, limit: Most = 50
 ) -> MemoryList:
     """What is remembered of a group, by `channel:account:chat`."""
     return await _listed(kept, scope, text, before, limit)
@@ -116,7 +101,7 @@ async def list_of_chat(
 
 @router.post("/api/people/{person}/memories", status_code=201)
 async def add_to_person(
-    body: MemoryRequest, scope: OfPerson, caller: Operator, parts: Ports, kept: Memories
+    caller: Operator, body: MemoryRequest, scope: OfPerson, parts: Ports, kept: Memories
 ) -> MemoryBody:
     """Remember something of somebody."""
     return await _add(kept, parts, caller, scope, body.text)
@@ -124,7 +109,7 @@ async def add_to_person(
 
 @router.post("/api/chats/{chat}/memories", status_code=201)
 async def add_to_chat(
-    body: MemoryRequest, scope: OfChat, caller: Operator, parts: Ports, kept: Memories
+    caller: Operator, body: MemoryRequest, scope: OfChat, parts: Ports, kept: Memories
 ) -> MemoryBody:
     """Remember something of a group."""
     return await _add(kept, parts, caller, scope, body.text)
@@ -132,7 +117,7 @@ async def add_to_chat(
 
 @router.patch("/api/people/{person}/memories/{number}")
 async def change_of_person(
-    number: Number, body: MemoryRequest, scope: OfPerson, caller: Operator, parts: Ports, kept: Memories
+    caller: Operator, number: Number, body: MemoryRequest, scope: OfPerson, parts: Ports, kept: Memories
 ) -> MemoryBody:
     """Let a memory of somebody say something else."""
     return await _change(kept, parts, caller, scope, number, body.text)
@@ -140,7 +125,7 @@ async def change_of_person(
 
 @router.patch("/api/chats/{chat}/memories/{number}")
 async def change_of_chat(
-    number: Number, body: MemoryRequest, scope: OfChat, caller: Operator, parts: Ports, kept: Memories
+    caller: Operator, number: Number, body: MemoryRequest, scope: OfChat, parts: Ports, kept: Memories
 ) -> MemoryBody:
     """Let a memory of a group say something else."""
     return await _change(kept, parts, caller, scope, number, body.text)
@@ -148,7 +133,7 @@ async def change_of_chat(
 
 @router.delete("/api/people/{person}/memories/{number}")
 async def forget_of_person(
-    number: Number, scope: OfPerson, caller: Operator, parts: Ports, kept: Memories
+    caller: Operator, number: Number, scope: OfPerson, parts: Ports, kept: Memories
 ) -> Done:
     """Forget a memory of somebody for good."""
     return await _forget(kept, parts, caller, scope, number)
@@ -156,20 +141,20 @@ async def forget_of_person(
 
 @router.delete("/api/chats/{chat}/memories/{number}")
 async def forget_of_chat(
-    number: Number, scope: OfChat, caller: Operator, parts: Ports, kept: Memories
+    caller: Operator, number: Number, scope: OfChat, parts: Ports, kept: Memories
 ) -> Done:
     """Forget a memory of a group for good."""
     return await _forget(kept, parts, caller, scope, number)
 
 
 @router.delete("/api/people/{person}/memories")
-async def forget_person(scope: OfPerson, caller: Operator, parts: Ports, kept: Memories) -> Forgotten:
+async def forget_person(caller: Operator, scope: OfPerson, parts: Ports, kept: Memories) -> Forgotten:
     """Forget for good all that is remembered of somebody; what was said stays in the history."""
     return await _forget_all(kept, parts, caller, scope)
 
 
 @router.delete("/api/chats/{chat}/memories")
-async def forget_chat(scope: OfChat, caller: Operator, parts: Ports, kept: Memories) -> Forgotten:
+async def forget_chat(caller: Operator, scope: OfChat, parts: Ports, kept: Memories) -> Forgotten:
     """Forget for good all that is remembered of a group."""
     return await _forget_all(kept, parts, caller, scope)
 

@@ -2,7 +2,7 @@
 
 import asyncio
 from datetime import datetime
-from typing import Annotated, Self, TypeAlias
+from typing import Annotated, TypeAlias
 
 from fastapi import APIRouter, Depends, HTTPException, Path, Query
 from pydantic import StringConstraints
@@ -10,7 +10,7 @@ from pydantic import StringConstraints
 from bot.commands.habits import read_language, read_zone
 from bot.people import MAX_NAME, MAX_NOTES, PeopleError, Person
 from bot.web.api.access import Admin, Operator, Ports, Reader
-from bot.web.api.bodies import Body, moment
+from bot.web.api.bodies import Body, Shown
 
 router = APIRouter(tags=["people"])
 
@@ -18,7 +18,7 @@ Who = Annotated[str, Path(min_length=1, max_length=300, description="A number, o
 Identity = Annotated[str, StringConstraints(pattern=r"^[a-z0-9_-]+:\S+$", max_length=300)]
 
 
-class PersonBody(Body):
+class PersonBody(Shown):
     """Somebody, on all channels on which they were found to be the same."""
 
     id: int
@@ -29,22 +29,9 @@ class PersonBody(Body):
     notes: str
     created_at: datetime | None
 
-    @classmethod
-    def of(cls, person: Person) -> Self:
-        """That of a person."""
-        return cls(
-            id=person.id,
-            name=person.name,
-            identities=list(person.identities),
-            language=person.language,
-            zone=person.zone,
-            notes=person.notes,
-            created_at=moment(person.created_at),
-        )
-
 
 class PersonList(Body):
-    """Who was seen last is first; `before` asks for those before them."""
+    """Who has come last is first; `before` asks for those before them."""
 
     people: list[PersonBody]
     before: int | None = None
@@ -98,13 +85,13 @@ async def list_people(
 
 
 @router.get("/api/people/{person}")
-async def show_person(person: Whom, caller: Reader) -> PersonBody:
+async def show_person(caller: Reader, person: Whom) -> PersonBody:
     """Somebody, by number or identity."""
     return PersonBody.of(person)
 
 
 @router.patch("/api/people/{person}")
-async def change_person(body: PersonChange, person: Whom, caller: Operator, parts: Ports) -> PersonBody:
+async def change_person(caller: Operator, body: PersonChange, person: Whom, parts: Ports) -> PersonBody:
     """Put down something else about somebody."""
     language, zone = body.language, body.zone
     if language and (language := read_language(language)) is None:
@@ -124,7 +111,7 @@ async def change_person(body: PersonChange, person: Whom, caller: Operator, part
 
 
 @router.post("/api/people/{person}/link")
-async def link_person(body: LinkRequest, person: Whom, caller: Admin, parts: Ports) -> PersonBody:
+async def link_person(caller: Admin, body: LinkRequest, person: Whom, parts: Ports) -> PersonBody:
     """Let another identity be the same person; what is remembered of both is put together, roles stay."""
     try:
         linked = await parts.linking.link(person.identities[0], body.identity, by=caller.actor)
@@ -134,7 +121,7 @@ async def link_person(body: LinkRequest, person: Whom, caller: Admin, parts: Por
 
 
 @router.post("/api/people/{person}/unlink")
-async def unlink_person(body: LinkRequest, person: Whom, caller: Admin, parts: Ports) -> Parted:
+async def unlink_person(caller: Admin, body: LinkRequest, person: Whom, parts: Ports) -> Parted:
     """Let an identity be a person of its own again, with what was learned from it."""
     if body.identity not in person.identities:
         raise HTTPException(404, "this person has no such identity")

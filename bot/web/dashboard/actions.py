@@ -36,8 +36,16 @@ class ActionBar:
         self._shown: object = None
 
     def build(self) -> None:
-        """Draw the place for it."""
-        self._place = ui.element("header").classes("ib-bar")
+        """Draw what stays; a menu that were drawn anew would close under the hand that has opened it."""
+        tr = self._view.tr
+        with ui.element("header").classes("ib-bar"):
+            icon_button("arrow_back", tr("bar_back"), self._back).classes("ib-back")
+            self._title = ui.element("div").classes("ib-title")
+            with ui.element("div").classes("ib-actions"):
+                self._acts = ui.element("div").classes("ib-acts")
+                icon_button("info", tr("bar_aside"), self._aside)
+                with icon_button("more_vert", tr("more")):
+                    self._menu = ui.menu().classes("sb-menu")
 
     def show(self, conversation: Conversation) -> None:
         """Show a conversation's name, its state, and what can be done."""
@@ -55,33 +63,32 @@ class ActionBar:
         if shown == self._shown:
             return
         self._shown = shown
-        self._place.clear()
-        with self._place:
-            self._draw(one)
+        for place, draw in (
+            (self._title, self._draw_title),
+            (self._acts, self._draw_acts),
+            (self._menu, self._draw_menu),
+        ):
+            place.clear()
+            with place:
+                draw(one)
 
-    def _draw(self, one: Conversation) -> None:
-        tr = self._view.tr
-        icon_button("arrow_back", tr("bar_back"), self._back).classes("ib-back")
-        with ui.element("div").classes("ib-title"):
-            ui.label(name_of(one)).classes("ib-name")
-            with ui.element("div").classes("ib-under"):
-                ui.label(one.chat).classes("ib-key")
-                self._draw_chips(one)
-        with ui.element("div").classes("ib-actions"):
-            if one.running is not None:
-                self._button("act_stop", "stop", lambda: self._stop(one), kind="bad")
-            if one.taken_by is None:
-                self._button("act_take", "front_hand", lambda: self._take(one), kind="main")
-            else:
-                self._button("act_release", "smart_toy", lambda: self._release(one), kind="main")
-            is_handled = one.state == "handled"
-            if is_handled:
-                self._button("act_open", "undo", lambda: self.mark(one, "open"))
-            else:
-                self._button("act_handled", "done", lambda: self.mark(one, "handled"))
-            icon_button("info", tr("bar_aside"), self._aside)
-            with icon_button("more_vert", tr("more")), ui.menu().classes("sb-menu"):
-                self._draw_menu(one)
+    def _draw_title(self, one: Conversation) -> None:
+        ui.label(name_of(one)).classes("ib-name")
+        with ui.element("div").classes("ib-under"):
+            ui.label(one.chat).classes("ib-key")
+            self._draw_chips(one)
+
+    def _draw_acts(self, one: Conversation) -> None:
+        if one.running is not None:
+            self._button("act_stop", "stop", lambda: self._stop(one), kind="bad")
+        if one.taken_by is None:
+            self._button("act_take", "front_hand", lambda: self._take(one), kind="main")
+        else:
+            self._button("act_release", "smart_toy", lambda: self._release(one), kind="main")
+        if one.state == "handled":
+            self._button("act_open", "undo", lambda: self.mark(one, "open"))
+        else:
+            self._button("act_handled", "done", lambda: self.mark(one, "handled"))
 
     def _draw_chips(self, one: Conversation) -> None:
         tr = self._view.tr
@@ -97,7 +104,6 @@ class ActionBar:
             chip(label)
 
     def _draw_menu(self, one: Conversation) -> None:
-        tr = self._view.tr
         mine = self._view.operator.name
         if one.assignee == mine:
             self._item("act_unassign", "person_remove", lambda: self._assign(one, None))
@@ -118,7 +124,6 @@ class ActionBar:
         ui.separator()
         self._item("act_block", "block", lambda: self._block(one, is_blocked=True))
         self._item("act_unblock", "lock_open", lambda: self._block(one, is_blocked=False))
-        ui.tooltip(tr("more"))
 
     def _button(self, name: str, icon: str, doing: Doing, *, kind: str = "plain") -> None:
         made = button(self._view.tr(name), doing, icon=icon, kind=kind)

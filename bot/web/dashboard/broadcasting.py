@@ -1,5 +1,6 @@
 """A message to many chats: written, looked at, sent, and stopped."""
 
+from collections.abc import Sequence
 from typing import Final
 
 from nicegui import ui
@@ -19,6 +20,7 @@ class _Form:
     def __init__(self, view: View) -> None:
         self._view = view
         self._desk = view.parts.desk
+        self._shown: Sequence[Broadcast] = ()
 
     def build(self) -> None:
         tr = self._view.tr
@@ -77,9 +79,13 @@ class _Form:
             self._show_progress()
 
     def _show_progress(self) -> None:
+        found = tuple(self._desk.broadcasts())
+        if found == self._shown:  # a button that is drawn anew can't be pressed
+            return
+        self._shown = found
         self._progress.clear()
         with self._progress:
-            for one in self._desk.broadcasts():
+            for one in found:
                 self._draw(one)
 
     def _draw(self, one: Broadcast) -> None:

@@ -120,8 +120,10 @@ class ConversationList:
         Args:
             is_fresh: Another filter: nothing of what is shown stays.
         """
-        desk = self._view.parts.desk
-        found = await desk.conversations(self._wanted, limit=PAGE)
+        desk, wanted = self._view.parts.desk, self._wanted
+        found = await desk.conversations(wanted, limit=PAGE)
+        if wanted is not self._wanted:  # another filter was chosen meanwhile, and shows its own
+            return
         rows = [sent(row_of(one)) for one in found]
         self._rows.run_method("show", rows, len(found) == PAGE, is_fresh)
         self._show_counts(await desk.book.counts())
@@ -151,8 +153,10 @@ class ConversationList:
 
     async def _more(self, event: GenericEventArguments) -> None:
         place = Place(updated_at=float(event.args["at"]), chat=SessionKey(str(event.args["chat"])))
-        desk = self._view.parts.desk
-        found = await self._view.act(lambda: desk.conversations(self._wanted, after=place, limit=PAGE)) or []
+        desk, wanted = self._view.parts.desk, self._wanted
+        found = await self._view.act(lambda: desk.conversations(wanted, after=place, limit=PAGE)) or []
+        if wanted is not self._wanted:
+            return
         self._rows.run_method("add", [sent(row_of(one)) for one in found], len(found) == PAGE)
 
     async def _search(self, event: ValueChangeEventArguments[str | None]) -> None:
@@ -161,7 +165,8 @@ class ConversationList:
         words = [word for word in text.split() if len(word) >= LEAST_WORD or not word.isascii()]
         book = self._view.parts.desk.book
         hits = await self._view.act(lambda: book.search(words, MOST_HITS)) if words else []
-        self._rows.run_method("find", [sent(hit_row(hit)) for hit in hits or []])
+        if text == self._wanted.text:
+            self._rows.run_method("find", [sent(hit_row(hit)) for hit in hits or []])
 
     async def _choose_tab(self, tab: str) -> None:
         self._tab = tab

@@ -8,7 +8,6 @@ from typing import Final, Protocol, TypeVar
 
 from nicegui import Client, ui
 
-from bot.agent.audit import AuditEvent, Value
 from bot.errors import BotError, StoreError
 from bot.inbox.base import Operator
 from bot.messages import new_id
@@ -64,18 +63,6 @@ class View:
     def operator(self) -> Operator:
         """Who sits before it."""
         return self.badge.operator
-
-    async def note(self, action: str, target: str, context: Sequence[tuple[str, Value]] = ()) -> None:
-        """Write down that the operator has done something that the bot does not write down itself."""
-        event = AuditEvent(
-            severity="warning",
-            actor=self.operator.actor,
-            action=action,
-            target=target,
-            status="done",
-            context=tuple(context),
-        )
-        await self.parts.api.audit.record(event)
 
     async def act(self, doing: Callable[[], Awaitable[Given]], *, done: str = "") -> Given | None:
         """Do something; what goes wrong is said on the page, and gives `None`.

@@ -1,5 +1,6 @@
 """The inbox: the conversations, the open one, and who is in it."""
 
+import asyncio
 from functools import partial
 from typing import Final
 from urllib.parse import quote
@@ -35,13 +36,14 @@ class InboxPage:
     def __init__(self, view: View, chat: str) -> None:
         self._view = view
         self._desk = view.parts.desk
-        self._chat = SessionKey(chat)
+        self._chat = SessionKey(chat)  # the one that was asked for last
         self._viewer = Viewer()
         self._list = ConversationList(view, chat, pick=self._open, visit=self._visit, press=self._press)
         self._bar = ActionBar(view, back=self._close, aside=self._turn_aside)
         self._transcript = TranscriptPane(view)
         self._person = PersonPanel(view, visit=self._visit)
         self._conversation: Conversation | None = None
+        self._one_at_a_time = asyncio.Lock()  # or the bar of one would stand above another
 
     async def build(self) -> None:
         """Draw it, and keep it up to date."""
@@ -90,16 +92,20 @@ class InboxPage:
     async def _show(
         self, chat: SessionKey, session: SessionKey | None = None, line: int | None = None
     ) -> None:
-        one = await self._desk.conversation(chat)
-        self._chat, self._conversation = chat, one
-        self._talk.props["data-empty"] = "false"
-        self._talk.update()
-        self._whole.classes(add="ib-open")
-        self._bar.show(one)
-        self._composer.run_method("open", chat, one.person)
-        await self._transcript.open(one, session or one.session, line)
-        await self._person.show(one)
-        ui.run_javascript(f"history.replaceState(null, '', '{PREFIX}/?chat={quote(chat, safe='')}')")
+        self._chat = chat
+        async with self._one_at_a_time:
+            if chat != self._chat:  # another was asked for meanwhile
+                return
+            one = await self._desk.conversation(chat)
+            self._conversation = one
+            self._talk.props["data-empty"] = "false"
+            self._talk.update()
+            self._whole.classes(add="ib-open")
+            self._bar.show(one)
+            self._composer.run_method("open", chat, one.person)
+            await self._transcript.open(one, session or one.session, line)
+            await self._person.show(one)
+            ui.run_javascript(f"history.replaceState(null, '', '{PREFIX}/?chat={quote(chat, safe='')}')")
 
     def _close(self) -> None:
         """Back to the list, on a small screen."""
@@ -118,18 +124,16 @@ class InboxPage:
                 await self._view.act(partial(self._update, change))
 
     async def _update(self, change: Change) -> None:
-        if not await self._view.badge.holds():
-            self._view.sign_out()
-            return
         if change.is_all or change.sessions:
             self._listing.ask()
-        if self._conversation is None:
-            return
-        session = self._transcript.session
-        if change.is_all or session in change.sessions or self._conversation.session in change.sessions:
-            await self._refresh_open(self._conversation, is_all=change.is_all)
-        elif change.runs:
-            self._transcript.grow()
+        async with self._one_at_a_time:
+            if self._conversation is None:
+                return
+            session = self._transcript.session
+            if change.is_all or session in change.sessions or self._conversation.session in change.sessions:
+                await self._refresh_open(self._conversation, is_all=change.is_all)
+            elif change.runs:
+                self._transcript.grow()
 
     async def _refresh_open(self, before: Conversation, *, is_all: bool) -> None:
         one = await self._desk.conversation(before.chat)

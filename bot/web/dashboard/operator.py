@@ -21,7 +21,7 @@ class Badge:
         entry: Entry = request.scope.get(ENTRY, OWNER)
         self._keys = keys
         self._key = entry.key
-        name = entry.name if entry.key else clean_name(unquote(request.cookies.get(NAME_COOKIE, "")))
+        name = clean_name(entry.name if entry.key else unquote(request.cookies.get(NAME_COOKIE, "")))
         actor = f"{CHANNEL}:{entry.key}" if entry.key else f"web:{name or 'owner'}"
         self.operator = Operator(name=name or "Owner", actor=actor, role=role_of(entry))
         self.is_named = bool(name)

@@ -6,17 +6,18 @@ from typing import Final
 from nicegui import ui
 
 from bot.agent.estimate import DANGER, WARNING
+from bot.agent.prices import say_cost
 from bot.inbox.base import MAX_NOTE, Conversation, Filter
 from bot.long_term import MAX_TEXT, Memory, Origin, Scope
 from bot.messages import SessionKey
 from bot.people import Person
 from bot.web.dashboard.frame import View, answer_of, button, chip, icon_button, moment
 from bot.web.dashboard.gauge import Fullness
+from bot.web.dashboard.panels.blocks import note
 from bot.web.dashboard.rows import name_of
 
 MOST_MEMORIES: Final = 30
 MOST_TALKS: Final = 20
-UNIT: Final = 1_000_000_000  # of the currency, in which costs are counted
 
 
 class PersonPanel:
@@ -35,6 +36,7 @@ class PersonPanel:
         self._view = view
         self._desk = view.parts.desk
         self._visit = visit
+        self._chat = SessionKey("")  # whose notes are shown
         self._drawn: object = None  # what the costs were drawn for: measuring takes a prompt
 
     def build(self) -> None:
@@ -42,7 +44,7 @@ class PersonPanel:
         with ui.element("aside").classes("ib-aside").props(f'aria-label="{self._view.tr("side_title")}"'):
             self._who = ui.element("section").classes("ib-card")
             self._cost = ui.element("section").classes("ib-card")
-            self._notes = ui.element("section").classes("ib-card")
+            self._build_notes()
             self._memories = ui.element("section").classes("ib-card")
             self._talks = ui.element("section").classes("ib-card")
 
@@ -51,7 +53,7 @@ class PersonPanel:
         person = await self._view.parts.people.find(one.subject) if one.subject else None
         self._draw_who(one, person)
         await self._draw_cost(one)
-        await self._draw_notes(one)
+        await self._show_notes(one)
         await self._draw_memories(_scope_of(one, person))
         await self._draw_talks(one, person)
 
@@ -101,7 +103,8 @@ class PersonPanel:
                     ui.label(tr("side_window", used=f"{fullness.used:,}", window=f"{fullness.window:,}"))
                     ui.label(tr("side_used", tokens=f"{one.tokens:,}")).classes("sb-quiet")
                     if one.cost:
-                        ui.label(tr("side_cost", cost=f"{one.cost / UNIT:,.4f}")).classes("sb-quiet")
+                        cost = say_cost(one.cost, self._view.parts.workings.spending.currency)
+                        ui.label(tr("side_cost", cost=cost)).classes("sb-quiet")
 
     def _draw_pie(self, fullness: Fullness) -> None:
         share = min(1.0, fullness.used / max(fullness.window, 1))
@@ -113,26 +116,38 @@ class PersonPanel:
 
     # --- notes
 
+    def _build_notes(self) -> None:
+        tr = self._view.tr
+        with ui.element("section").classes("ib-card"):
+            ui.label(tr("side_notes")).classes("sb-card-title")
+            self._notes = ui.element("div").classes("ib-notes")
+            self._field = ui.textarea(placeholder=tr("side_note_hint")).classes("sb-field ib-note-field")
+            self._field.props(f"outlined dense autogrow maxlength={MAX_NOTE}")
+            button(tr("side_note_add"), self._add_note, icon="add")
+
+    async def _show_notes(self, one: Conversation) -> None:
+        if one.chat != self._chat:
+            self._chat = one.chat
+            self._field.set_value("")
+        await self._draw_notes(one)
+
     async def _draw_notes(self, one: Conversation) -> None:
         tr = self._view.tr
         notes = await self._desk.book.notes(one.chat)
         with _anew(self._notes):
-            ui.label(tr("side_notes")).classes("sb-card-title")
-            for note in notes:
+            for one_note in notes:
                 with ui.element("div").classes("ib-note"):
                     with ui.row().classes("sb-row"):
-                        ui.label(note.by).classes("ib-speaker sb-grow")
-                        moment(note.at)
-                        icon_button("close", tr("delete"), lambda id_=note.id: self._drop_note(one, id_))
-                    ui.label(note.text).classes("ib-note-text")
-            field = ui.textarea(placeholder=tr("side_note_hint")).props(
-                f"outlined dense autogrow maxlength={MAX_NOTE}"
-            )
-            field.classes("sb-field ib-note-field")
-            button(tr("side_note_add"), lambda: self._add_note(one, str(field.value or "")), icon="add")
+                        ui.label(one_note.by).classes("ib-speaker sb-grow")
+                        moment(one_note.at)
+                        icon_button("close", tr("delete"), lambda id_=one_note.id: self._drop_note(one, id_))
+                    ui.label(one_note.text).classes("ib-note-text")
 
-    async def _add_note(self, one: Conversation, text: str) -> None:
-        await self._view.act(lambda: self._desk.add_note(one.chat, text, self._view.operator))
+    async def _add_note(self) -> None:
+        chat, text = self._chat, str(self._field.value or "")
+        added = await self._view.act(lambda: self._desk.add_note(chat, text, self._view.operator))
+        if added is not None and chat == self._chat:
+            self._field.set_value("")
 
     async def _drop_note(self, one: Conversation, id_: int) -> None:
         if await self._view.confirm(self._view.tr("side_note_sure"), self._view.tr("delete")):
@@ -164,18 +179,28 @@ class PersonPanel:
         text = await answer_of(dialog)
         if isinstance(text, str) and text.strip() and kept is not None:
             origin = Origin(how="command", by=self._view.operator.actor)
-            await self._view.act(lambda: kept.update(memory.scope, memory.number, text.strip(), origin))
-            await self._note("memory edit", memory)
+
+            async def edit() -> None:
+                if await kept.update(memory.scope, memory.number, text.strip(), origin) is not None:
+                    await self._note("memory edit", memory)
+                await self._draw_memories(memory.scope)
+
+            await self._view.act(edit)
 
     async def _forget(self, memory: Memory) -> None:
         tr, kept = self._view.tr, self._view.parts.memories
         if kept is not None and await self._view.confirm(tr("side_forget_sure"), tr("side_forget")):
-            await self._view.act(lambda: kept.forget(memory.scope, memory.number))
-            await self._note("memory forget", memory)
+
+            async def forget() -> None:
+                if await kept.forget(memory.scope, memory.number):
+                    await self._note("memory forget", memory)
+                await self._draw_memories(memory.scope)
+
+            await self._view.act(forget)
 
     async def _note(self, action: str, memory: Memory) -> None:
-        await self._view.note(action, str(memory.scope), [("number", memory.number)])
-        await self._draw_memories(memory.scope)
+        view, number = self._view, ("number", memory.number)
+        await note(view.parts, view.operator, action, str(memory.scope), context=[number])
 
     # --- where else they talk
 

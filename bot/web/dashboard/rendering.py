@@ -33,8 +33,9 @@ class Renderer(RendererHTML):
     def image(self, tokens: Sequence[Token], index: int, options: OptionsDict, env: EnvType) -> str:
         """An image is not loaded; who wants to see it follows the link."""
         url, label = str(tokens[index].attrs.get("src", "")), tokens[index].content or "image"
-        attributes = "".join(f' {name}="{value}"' for name, value in LINK.items())
-        return f'<a class="picture" href="{escape(url)}"{attributes}>{escape(label)}</a>'
+        attributes = {"class": "picture", **({"href": url} if _is_safe(url) else {}), **LINK}
+        written = "".join(f' {name}="{escape(value)}"' for name, value in attributes.items())
+        return f"<a{written}>{escape(label)}</a>"
 
 
 def _is_safe(url: str) -> bool:
@@ -53,9 +54,19 @@ def _markdown() -> MarkdownIt:
     return _make()
 
 
-@lru_cache(maxsize=2_000)
+@lru_cache(maxsize=1_000)
 def to_html(text: str) -> str:
     """Render Markdown; what is very long stays plain text."""
+    return _render(text)
+
+
+@lru_cache(maxsize=50)
+def growing_to_html(text: str) -> str:
+    """Render an answer as far as it is written; kept no longer than all pages that look have shown it."""
+    return _render(text)
+
+
+def _render(text: str) -> str:
     if len(text) > MAX_RICH:
         return f'<p class="plain">{escape(text)}</p>'
     html: str = _markdown().render(text)

@@ -8,7 +8,7 @@ import msgspec
 from bot.inbox.base import Conversation, Hit, Question, State, ToolLine
 from bot.messages import EndReason, Frozen, RunId, SessionKey, StoredMessage
 from bot.web.dashboard.growing import Draft
-from bot.web.dashboard.rendering import to_html
+from bot.web.dashboard.rendering import growing_to_html, to_html
 
 MAX_ARGUMENTS: Final = 4_000  # characters of a tool's arguments, and of its result, that are sent
 MAX_LINE: Final = 100_000  # characters of a message
@@ -153,7 +153,7 @@ def tools_by_run(calls: Iterable[ToolLine]) -> dict[RunId, tuple[ToolLine, ...]]
 def grown_of(drafts: Mapping[RunId, Draft]) -> tuple[Grown, ...]:
     """Answers that are being written, as the transcript shows them."""
     return tuple(
-        Grown(run=run, html=to_html(draft.text), tool=draft.tool, is_thinking=draft.is_thinking)
+        Grown(run=run, html=growing_to_html(draft.text), tool=draft.tool, is_thinking=draft.is_thinking)
         for run, draft in drafts.items()
     )
 

@@ -1,5 +1,6 @@
 """The open conversation, line by line, as it goes on."""
 
+import asyncio
 from collections.abc import Sequence
 from functools import partial
 from typing import Final
@@ -32,6 +33,7 @@ class TranscriptPane:
         self._last = 0  # the newest line that the browser has, where it follows
         self._follows = False
         self._seen = 0
+        self._one_at_a_time = asyncio.Lock()  # or lines of one conversation would be shown in another
 
     def build(self) -> None:
         """Draw it, with nothing in it."""
@@ -56,7 +58,11 @@ class TranscriptPane:
             session: Which of its sessions; an older one stands still.
             line: Show this line instead of the newest.
         """
-        self._chat, self._session, self._seen = conversation.chat, session, 0
+        async with self._one_at_a_time:
+            await self._begin(conversation.chat, session, line)
+
+    async def _begin(self, chat: SessionKey, session: SessionKey, line: int | None = None) -> None:
+        self._chat, self._session, self._seen = chat, session, 0
         before = None if line is None else line + AROUND + 1
         lines = await self._book.lines(session, before=before, limit=PAGE)
         self._last = lines[-1].number if lines else 0
@@ -66,17 +72,18 @@ class TranscriptPane:
 
     async def update(self) -> None:
         """Bring it up to date: what was said meanwhile, what is asked, what grows."""
-        if not self._chat:
-            return
-        if not self._follows:
-            self._send(self._live_part())
-            return
-        lines = await self._book.lines(self._session, after=self._last, limit=MOST_NEW)
-        if len(lines) == MOST_NEW:
-            await self._begin_anew()
-            return
-        self._last = lines[-1].number if lines else self._last
-        self._send(await self._part(lines))
+        async with self._one_at_a_time:
+            if not self._chat:
+                return
+            if not self._follows:
+                self._send(self._live_part())
+                return
+            lines = await self._book.lines(self._session, after=self._last, limit=MOST_NEW)
+            if len(lines) == MOST_NEW:
+                await self._begin(self._chat, self._session)
+                return
+            self._last = lines[-1].number if lines else self._last
+            self._send(await self._part(lines))
 
     def grow(self) -> None:
         """Show answers that are being written as far as they are."""
@@ -121,15 +128,13 @@ class TranscriptPane:
     # --- what the browser asks for
 
     async def _older(self, event: GenericEventArguments) -> None:
-        if event.args["chat"] == self._chat:
-            await self._view.act(partial(self._read_before, int(event.args["number"])))
+        await self._view.act(partial(self._read_before, event.args["chat"], int(event.args["number"])))
 
     async def _newer(self, event: GenericEventArguments) -> None:
-        if event.args["chat"] == self._chat:
-            await self._view.act(partial(self._read_after, int(event.args["number"])))
+        await self._view.act(partial(self._read_after, event.args["chat"], int(event.args["number"])))
 
     async def _latest(self) -> None:
-        await self._view.act(self._begin_anew)
+        await self._view.act(self._read_latest)
 
     def _cut(self) -> None:
         self._follows = False
@@ -146,16 +151,22 @@ class TranscriptPane:
         question, text = str(event.args["id"]), str(event.args["text"])
         await self._view.act(partial(desk.answer, question, text, by), done=self._view.tr("ask_answered"))
 
-    async def _read_before(self, number: int) -> None:
-        lines = await self._book.lines(self._session, before=number, limit=PAGE)
-        self._send(await self._part(lines, place="top", older=len(lines) == PAGE))
+    async def _read_before(self, chat: str, number: int) -> None:
+        async with self._one_at_a_time:
+            if chat != self._chat:
+                return
+            lines = await self._book.lines(self._session, before=number, limit=PAGE)
+            self._send(await self._part(lines, place="top", older=len(lines) == PAGE))
 
-    async def _read_after(self, number: int) -> None:
-        lines = await self._book.lines(self._session, after=number, limit=PAGE)
-        self._follows = len(lines) < PAGE
-        self._last = lines[-1].number if lines else number
-        self._send(await self._part(lines, place="bottom", newer=not self._follows))
+    async def _read_after(self, chat: str, number: int) -> None:
+        async with self._one_at_a_time:
+            if chat != self._chat:
+                return
+            lines = await self._book.lines(self._session, after=number, limit=PAGE)
+            self._follows = len(lines) < PAGE
+            self._last = lines[-1].number if lines else number
+            self._send(await self._part(lines, place="bottom", newer=not self._follows))
 
-    async def _begin_anew(self) -> None:
-        conversation = await self._view.parts.desk.conversation(self._chat)
-        await self.open(conversation, self._session)
+    async def _read_latest(self) -> None:
+        async with self._one_at_a_time:
+            await self._begin(self._chat, self._session)

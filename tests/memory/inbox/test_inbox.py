@@ -346,6 +346,19 @@ async def test_with_a_session_the_notes_about_it_go_and_with_the_chat_all_that_i
     assert await chats(store, Filter(text="7")) == []
 
 
+async def test_a_chat_that_is_erased_leaves_no_name_even_if_nobody_looks(store: Store) -> None:
+    await talk(store)
+    await store.chats.note_chat(Address(channel="telegram", chat="ann"), Sender(id="7", name="Annabel"))
+    await store.inbox.catch_up()
+    await store.sessions.erase(ANN, but=RunId("none"))
+    names = await store.database.read(
+        lambda db: db.execute("SELECT names FROM conversation_names").fetchall()
+    )
+
+    assert "annabel" not in str(names)
+    assert ANN in str(names)
+
+
 async def test_a_note_is_taken_away_in_its_own_conversation_alone(store: Store) -> None:
     await talk(store, chat=ANN)
     await talk(store, chat=BOB)

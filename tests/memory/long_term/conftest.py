@@ -12,7 +12,7 @@ from typing import Literal, TypeAlias
 import pytest
 
 from bot.errors import ModelError
-from bot.long_term import Origin, Scope
+from bot.long_term import ByPerson, Origin, Scope
 from memory.database import DATABASE, Database
 from memory.long_term.embedding import Embedder, LocalEmbedder, Thread
 from memory.long_term.mem0_backend import Mem0Memories
@@ -31,6 +31,16 @@ ANN = Scope(kind="person", key="telegram:42")
 BOB = Scope(kind="person", key="telegram:43")
 GROUP = Scope(kind="chat", key="telegram:default:42")
 BY_ANN = Origin(how="command", by="telegram:42")
+
+
+class Apart:
+    """Nobody is linked: whoever speaks is a person of their own."""
+
+    def key_of(self, identity: str) -> str:
+        return identity
+
+
+WHOSE = ByPerson(Apart())
 
 
 class WordVectors:

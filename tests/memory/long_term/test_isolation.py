@@ -7,10 +7,10 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from bot.long_term import ByAddress, Fact, Origin, Scope
+from bot.long_term import ByPerson, Fact, Origin, Scope
 from bot.messages import Address, InboundMessage, MessageId, Sender, SessionKey, new_id, utc_now
 from tests.commands.desk import fresh_home
-from tests.memory.long_term.conftest import KINDS, Kind, WordVectors, opened
+from tests.memory.long_term.conftest import KINDS, WHOSE, Apart, Kind, WordVectors, opened
 
 # Names that are near each other, and that a store could take for patterns, for parts, or for the same.
 NAMES = st.sampled_from(
@@ -114,9 +114,8 @@ PLACES = st.tuples(CHANNELS, st.sampled_from(("default", "work")), st.integers(0
 async def test_two_people_have_one_memory_only_if_they_are_one(
     first: tuple[str, str, int, int], second: tuple[str, str, int, int]
 ) -> None:
-    whose = ByAddress()
     one, other = [
-        await whose.writes(message(channel, account, str(chat), str(sender), is_direct=True))
+        await WHOSE.writes(message(channel, account, str(chat), str(sender), is_direct=True))
         for channel, account, chat, sender in (first, second)
     ]
 
@@ -127,12 +126,11 @@ async def test_two_people_have_one_memory_only_if_they_are_one(
 async def test_a_group_has_a_memory_of_its_own_that_no_person_shares(
     first: tuple[str, str, int, int], second: tuple[str, str, int, int]
 ) -> None:
-    whose = ByAddress()
     channel, account, chat, sender = first
-    (group,) = await whose.reads(message(channel, account, str(chat), str(sender), is_direct=False))
+    (group,) = await WHOSE.reads(message(channel, account, str(chat), str(sender), is_direct=False))
     channel, account, chat, sender = second
-    (other,) = await whose.reads(message(channel, account, str(chat), str(sender), is_direct=False))
-    person = await whose.writes(message(channel, account, str(chat), str(sender), is_direct=True))
+    (other,) = await WHOSE.reads(message(channel, account, str(chat), str(sender), is_direct=False))
+    person = await WHOSE.writes(message(channel, account, str(chat), str(sender), is_direct=True))
 
     assert (group == other) == (first[:3] == second[:3])
     assert person not in (group, other)
@@ -142,9 +140,9 @@ async def test_a_group_hears_of_a_person_only_where_that_is_allowed() -> None:
     said = message("telegram", "default", "-100", "42", is_direct=False)
     group, person = Scope(kind="chat", key="telegram:default:-100"), Scope(kind="person", key="telegram:42")
 
-    assert await ByAddress().reads(said) == (group,)
-    assert await ByAddress(personal_in_groups=True).reads(said) == (group, person)
-    assert await ByAddress(personal_in_groups=True).writes(said) == group
+    assert await WHOSE.reads(said) == (group,)
+    assert await ByPerson(Apart(), personal_in_groups=True).reads(said) == (group, person)
+    assert await ByPerson(Apart(), personal_in_groups=True).writes(said) == group
 
 
 @pytest.mark.parametrize("key", ["", ":", " ", " : "])
@@ -155,4 +153,4 @@ def test_there_is_no_memory_of_nobody(key: str) -> None:
 
 async def test_a_message_of_nobody_has_no_memory() -> None:
     with pytest.raises(ValueError, match="nobody"):
-        await ByAddress().writes(message("telegram", "default", "1", "", is_direct=True))
+        await WHOSE.writes(message("telegram", "default", "1", "", is_direct=True))

@@ -12,13 +12,14 @@ from msgspec.structs import replace
 
 from bot.agent.taint import Source, Taint, tainted
 from bot.errors import BudgetSpent, ModelError
-from bot.long_term import ByAddress, Fact, Memory, Origin, Scope
-from bot.messages import InboundMessage, Role, SessionKey, Trigger, utc_now
+from bot.long_term import Fact, Memory, Origin, Scope
+from bot.messages import InboundMessage, Role, RunId, SessionKey, Trigger, utc_now
 from bot.models.base import PromptMessage
 from memory.long_term.extracting import MAX_FACTS, Spoiled, read_reply, request
 from memory.long_term.learning import MAX_SPOILED, MAX_WAITING, AutoLearn, Watch
 from memory.long_term.own import OwnMemories
 from tests.factories import inbound
+from tests.memory.long_term.conftest import WHOSE
 
 ANN = Scope(kind="person", key="web:ann")
 PEANUTS = "I'm allergic to peanuts"
@@ -58,6 +59,11 @@ class Titles:
         self.given[session] = title
 
 
+async def kept(run: RunId) -> bool:
+    """Nothing is deleted."""
+    return True
+
+
 @asynccontextmanager
 async def learning(
     memories: OwnMemories, model: Model, titles: Titles | None = None
@@ -65,11 +71,12 @@ async def learning(
     watch = Watch()
     learner = AutoLearn(
         memories,
-        ByAddress(),
+        WHOSE,
         model,
         watch,
         redact=lambda text: text.replace("4111", "[card]"),
         set_title=titles or Titles(),
+        is_kept=kept,
     )
     async with learner:
         yield learner, watch
@@ -156,8 +163,8 @@ async def test_a_broken_store_costs_one_turn_at_most(own: OwnMemories) -> None:
         raise RuntimeError("no titles")
 
     learner = AutoLearn(
-        own, ByAddress(), Model(reply(title="tea"), reply("Ann likes tea")), Watch(),
-        redact=str, set_title=broken,
+        own, WHOSE, Model(reply(title="tea"), reply("Ann likes tea")), Watch(),
+        redact=str, set_title=broken, is_kept=kept,
     )  # fmt: skip
     async with learner:
         learner.learn(inbound("What about some tea?"), "")

@@ -147,6 +147,16 @@ async def test_all_is_forgotten_at_once_and_more_can_be_learned(memories: Memori
     assert [one.text for one in await memories.export(BOB)] == ["mine"]
 
 
+async def test_what_is_learned_after_all_was_forgotten_is_found_by_its_meaning(own: OwnMemories) -> None:
+    await learned(own, "likes boats")
+    await found(own, "boats")
+    await own.forget(ANN)
+    await learned(own, "likes trees")
+    (hit,) = await own.search([ANN], "likes trees", limit=1)
+
+    assert hit.score > 0.9
+
+
 async def test_of_what_was_forgotten_nothing_stays_in_the_tables(home: Path, memories: Memories) -> None:
     await learned(memories, "Ann knows xylophone")
     await memories.learn(ANN, [Fact(text="Ann plays zither", replaces=1)], BY_ANN)

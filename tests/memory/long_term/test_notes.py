@@ -8,11 +8,12 @@ import pytest
 from bot.agent.history import estimate_tokens
 from bot.agent.taint import Taint, tainted
 from bot.errors import StoreError
-from bot.long_term import ByAddress, Fact, Found, LongTerm, Origin, Scope
+from bot.long_term import Fact, Found, LongTerm, Origin, Scope
 from memory.long_term.learning import Watch
 from memory.long_term.notes import BEGIN, END, MemoryNotes
 from memory.long_term.own import OwnMemories
 from tests.factories import inbound
+from tests.memory.long_term.conftest import WHOSE
 
 ANN = Scope(kind="person", key="web:ann")
 BY_ANN = Origin(how="command", by="web:ann")
@@ -21,9 +22,7 @@ BY_ANN = Origin(how="command", by="web:ann")
 def notes(
     memories: LongTerm, *, threshold: float = 0.3, max_tokens: int = 400, watch: Watch | None = None
 ) -> MemoryNotes:
-    return MemoryNotes(
-        memories, ByAddress(), watch or Watch(), top_k=5, threshold=threshold, max_tokens=max_tokens
-    )
+    return MemoryNotes(memories, WHOSE, watch or Watch(), top_k=5, threshold=threshold, max_tokens=max_tokens)
 
 
 async def learn(memories: LongTerm, *texts: str, origin: Origin = BY_ANN) -> None:

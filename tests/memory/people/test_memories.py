@@ -112,6 +112,32 @@ async def test_what_is_written_late_comes_to_whom_it_is_of(home: Path) -> None:
         assert await house.texts(ANN_AT_WORK) == {"likes trees"}
 
 
+async def test_what_is_written_late_comes_home_though_nobody_is_linked_any_more(home: Path) -> None:
+    async with housed(home) as house:
+        linked = await house.book.link(ANN, ANN_AT_WORK)
+        await house.book.unlink(ANN_AT_WORK)
+        late = [Fact(text="likes trees")]
+        await house.memories.learn(linked.scope, late, Origin(how="learned", by=ANN_AT_WORK))
+    async with housed(home) as house:
+        assert await house.texts(ANN_AT_WORK) == {"likes trees"}
+
+
+async def test_who_is_forgotten_finds_nothing_that_was_written_late(home: Path) -> None:
+    async with housed(home) as house:
+        early = house.scope(ANN)
+        before = await house.book.link(ANN, ANN_AT_WORK)
+        await house.memories.learn(early, [Fact(text="likes boats")], Origin(how="learned", by=ANN))
+        linked = await house.book.link(ANN, BOB)
+        late = Origin(how="learned", by=ANN_AT_WORK)
+        await house.memories.learn(before.scope, [Fact(text="likes trees")], late)
+        await house.learn("discord:42", "likes rain")
+        await house.book.forget(linked)
+        left = await house.texts(ANN) | await house.texts(ANN_AT_WORK)
+    async with housed(home) as house:
+        assert left == await house.texts(ANN) == await house.texts(ANN_AT_WORK) == set()
+        assert await house.texts("discord:42") == {"likes rain"}
+
+
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=40, deadline=None)
 @given(steps=STEPS)
 async def test_nobody_ever_reaches_a_memory_of_somebody_else(tmp_path: Path, steps: list[Step]) -> None:

@@ -7,7 +7,7 @@ import pytest
 
 from bot.errors import ConfigError
 from bot.settings.injection import InjectionSettings
-from security.injection import LazyScanner, Scans, load_scanner
+from security.injection import LazyScanner, Scans
 from security.injection.loading import AT_ONCE
 from security.verdict import Level, Verdict
 
@@ -56,6 +56,21 @@ async def test_long_texts_do_not_hold_the_event_loop_up() -> None:
     assert [thread == threading.get_ident() for thread in notes.asked] == [False, True, False]
 
 
+async def test_a_scanner_that_asks_a_larger_model_never_holds_the_event_loop_up() -> None:
+    notes = Notes()
+    scanner = LazyScanner(notes.load, at_once=0)
+    await scanner.scan("hello")
+    await scanner.scan("hello")
+
+    assert len(notes.asked) == 2
+    assert threading.get_ident() not in notes.asked
+
+
+def test_short_texts_are_looked_at_on_the_spot_only_without_a_larger_model() -> None:
+    assert LazyScanner.of(InjectionSettings()).at_once == AT_ONCE
+    assert LazyScanner.of(InjectionSettings(model="onnx")).at_once == 0
+
+
 async def test_what_quotations_count_is_passed_on() -> None:
     scanner = LazyScanner(Notes().load)
     levels = [(await scanner.scan("hello", are_quotes_lenient=lenient)).level for lenient in (True, False)]
@@ -72,7 +87,7 @@ async def test_a_scanner_that_could_not_be_made_is_tried_again() -> None:
 
 
 async def test_the_real_scanner_is_loaded_by_it() -> None:
-    scanner = LazyScanner(lambda: load_scanner(InjectionSettings()))
+    scanner = LazyScanner.of(InjectionSettings())
 
     assert (await scanner.scan(ATTACK)).level >= Level.HIGH
     assert (await scanner.scan("hello")).level is Level.NONE

@@ -292,3 +292,14 @@ async def test_answers_are_docked_to_another_chat_and_back(app: App, owner: http
     assert [one.status_code for one in (onto_itself, docked, undocked)] == [409, 200, 200]
     assert during == BOB
     assert (await owner.get(path)).json()["dockedTo"] is None
+
+
+@pytest.mark.parametrize("name", ["taken", "state", "read", "assignee", "labels", "block", "dock"])
+async def test_a_canned_reply_may_be_called_like_an_act(owner: httpx.AsyncClient, name: str) -> None:
+    path = f"/api/inbox/canned/{name}"
+    kept = await owner.put(path, json={"text": "We open at nine."})
+    listed = (await owner.get("/api/inbox/canned")).json()
+    gone = await owner.delete(path)
+
+    assert (kept.status_code, gone.status_code) == (200, 200)
+    assert [one["name"] for one in listed["replies"]] == [name]

@@ -144,6 +144,30 @@ async def test_keys_do_what_their_scopes_say(connect: Connect, ann: str) -> None
     assert (names, links) == ([403, 200], [403, 403])
 
 
+async def test_who_may_not_ask_does_not_learn_who_is_known(connect: Connect, ann: str) -> None:
+    chat = await connect("chat")
+    unknown = "/api/people/telegram:44"
+    body = {"identity": ANN_AT_WORK}
+
+    answers = [
+        answer.status_code
+        for person in (ann, unknown)
+        for answer in (
+            await chat.get(person),
+            await chat.patch(person, json={"name": "x"}),
+            await chat.post(f"{person}/link", json=body),
+            await chat.post(f"{person}/unlink", json=body),
+            await chat.get(f"{person}/memories"),
+            await chat.post(f"{person}/memories", json={"text": "x"}),
+            await chat.patch(f"{person}/memories/1", json={"text": "x"}),
+            await chat.delete(f"{person}/memories/1"),
+            await chat.delete(f"{person}/memories"),
+        )
+    ]
+
+    assert answers == [403] * 18
+
+
 @pytest.fixture
 async def forgetful(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[httpx.AsyncClient]:
     """A client of a bot without a memory."""

@@ -1,20 +1,20 @@
 """Pictures of the operator's pages for the documents: `python -m tests.web.dashboard.screenshots`."""
 
 import asyncio
-import shutil
 import tempfile
 from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Final
 
 from msgspec.structs import replace
-from playwright.async_api import Browser, Page, async_playwright
+from playwright.async_api import Browser, Page
 
 from bot.backends.base import AgentEvent, DoneEvent, MessageEvent, TurnInput
 from bot.inbox.base import Canned
 from bot.messages import Address, InboundMessage, MessageId, RunId, Sender, SessionKey
 from bot.models.base import FunctionCall, ToolCall
 from bot.tools.base import ToolContext
+from tests.conftest import launched
 from tests.inbox.office import ANN, BEN, Board, said
 from tests.web.dashboard.site import PHONE, WIDE, Site, site
 
@@ -166,18 +166,11 @@ async def main() -> None:
     kinds = (Telegram, Discord, Slack, Feishu)
     with tempfile.TemporaryDirectory() as home:
         agent = Answering()
-        async with (
-            site(Path(home), agent, kinds=kinds, name="Parcel desk") as bot,
-            async_playwright() as playwright,
-        ):
+        async with site(Path(home), agent, kinds=kinds, name="Parcel desk") as bot, launched() as browser:
             agent.bot = bot
             await furnish(bot)
             await ask(bot)
-            browser = await playwright.chromium.launch(
-                executable_path=shutil.which("chromium"), args=["--no-sandbox"]
-            )
             await walk(bot, browser)
-            await browser.close()
 
 
 if __name__ == "__main__":

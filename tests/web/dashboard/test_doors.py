@@ -13,8 +13,13 @@ import httpx
 import pytest
 from nicegui import Client
 from playwright.async_api import Browser, expect
+from starlette.requests import Request
 
+from bot.inbox.base import MAX_NAME
+from bot.web.access import Entry
 from bot.web.dashboard.lazy import MISSING, Dashboard
+from bot.web.dashboard.operator import Badge
+from bot.web.guard import ENTRY
 from bot.web.paths import is_page
 from tests.inbox.office import CHAT
 from tests.web.dashboard.site import Site, site
@@ -185,6 +190,14 @@ async def test_who_comes_with_the_token_says_their_name_once(bot: Site, browser:
 
     await expect(again.get_by_role("button", name="Änne ✨", exact=True)).to_be_visible()
     await expect(again.get_by_label("Your name")).to_have_count(0)
+
+
+async def test_the_name_of_a_key_is_cut_to_what_an_operator_may_be_called(bot: Site) -> None:
+    scope = {"type": "http", "headers": [], ENTRY: Entry("k1", " Help desk " + "x" * 90)}
+
+    operator = Badge(Request(scope), bot.app.store.api_keys).operator
+
+    assert operator.name == ("Help desk " + "x" * 90)[:MAX_NAME]
 
 
 async def test_a_page_that_is_gone_leaves_nothing_running(bot: Site) -> None:

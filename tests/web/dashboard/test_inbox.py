@@ -1,10 +1,14 @@
 """What operators do in the inbox, in a real browser, with a whole bot behind it."""
 
+import asyncio
+from contextlib import suppress
+
 import pytest
 from playwright.async_api import Browser, Locator, Page, expect
 
-from bot.inbox.base import Canned
-from bot.messages import SessionKey
+from bot.inbox.base import Canned, Operator
+from bot.messages import RunId, SessionKey, StoredMessage
+from tests.agent.rig import Gate
 from tests.inbox.office import ANN, BEN, CHAT
 from tests.web.dashboard.site import LEE, THERE, Site
 
@@ -270,3 +274,86 @@ async def test_what_one_operator_does_the_others_see(bot: Site, browser: Browser
 
     await expect(row(ann).locator(".ib-label")).to_have_text("by command")
     await expect(row(ben).locator(".ib-label")).to_have_text("by command")
+
+
+async def test_of_two_conversations_that_are_opened_at_once_the_last_one_is_shown(
+    bot: Site, browser: Browser, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    await bot.says("hello")
+    await bot.says("good evening", LEE, THERE)
+    book, others = bot.desk.book, asyncio.Event()
+    read = book.lines
+
+    async def slow_lines(session: SessionKey, **where: int | None) -> list[StoredMessage]:
+        found = list(await read(session, **where))  # type: ignore[arg-type]  # as it was asked
+        if session == CHAT:
+            with suppress(TimeoutError):
+                async with asyncio.timeout(0.5):
+                    await others.wait()
+                    await asyncio.sleep(0.1)
+        else:
+            others.set()
+        return found
+
+    page = await bot.open(await bot.context(browser))
+    monkeypatch.setattr(book, "lines", slow_lines)
+    await row(page).click()
+    await row(page, THERE.session()).click()
+    await expect(page.locator(".ib-name")).to_have_text("Lee")
+    await bot.says("still there?", LEE, THERE)
+
+    await expect(lines(page).last).to_contain_text("echo: still there?")
+    await expect(lines(page).first).to_contain_text("good evening")
+
+
+async def test_what_is_typed_while_a_reply_is_sent_stays(
+    bot: Site, browser: Browser, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    await bot.says("hello")
+    gate, reply = Gate(), bot.desk.reply
+
+    async def slow_reply(chat: SessionKey, text: str, by: Operator, *, as_operator: bool = False) -> RunId:
+        await gate.wait()
+        return await reply(chat, text, by, as_operator=as_operator)
+
+    monkeypatch.setattr(bot.desk, "reply", slow_reply)
+    page = await bot.open(await bot.context(browser), CHAT)
+    field = page.get_by_label("Reply")
+    await field.fill("One moment.")
+    await field.press("Control+Enter")
+    await field.fill("One moment. It is")
+    gate.open()
+    await bot.posted("One moment.")
+    await expect(page.get_by_role("button", name="Send")).to_be_enabled()
+
+    await expect(field).to_have_value("One moment. It is")
+
+
+async def test_a_note_that_is_being_written_and_an_open_menu_stay_while_others_work(
+    bot: Site, browser: Browser
+) -> None:
+    await bot.says("hello")
+    page = await bot.open(await bot.context(browser), CHAT)
+    field = page.locator(".ib-note-field textarea")
+
+    await field.fill("Offer a vou")
+    await page.get_by_role("button", name="More", exact=True).click()
+    await bot.desk.add_note(CHAT, "Was here before", BEN)
+    await bot.desk.mark(CHAT, "waiting", BEN)
+    await expect(page.locator(".ib-note")).to_contain_text("Was here before")
+    await expect(page.locator(".ib-under")).to_contain_text("waiting")
+
+    await expect(field).to_have_value("Offer a vou")
+    await expect(act(page, "open")).to_be_visible()
+
+
+async def test_every_message_that_was_found_is_shown_where_it_was_said(bot: Site, browser: Browser) -> None:
+    for number in range(30):
+        await bot.says(f"needle {number}" if number in (0, 29) else f"line {number}" + " words" * 40)
+    page = await bot.open(await bot.context(browser))
+
+    await page.get_by_label("Search people and messages").fill("needle")
+    for text in ("needle 0", "needle 29"):
+        await page.locator(".ib-hit", has_text=text).first.click()
+        await expect(page.locator(".ib-line.marked")).to_contain_text(text)
+        await expect(page.locator(".ib-line.marked")).to_be_in_viewport()

@@ -3,7 +3,8 @@
 import pytest
 from playwright.async_api import Browser, Page, expect
 
-from tests.inbox.office import CHAT
+from bot.messages import Sender
+from tests.inbox.office import ANN, CHAT
 from tests.web.dashboard.site import LEE, PHONE, THERE, WIDE, Site
 
 pytestmark = pytest.mark.browser
@@ -38,6 +39,19 @@ async def test_on_a_phone_there_is_one_column_and_a_way_back(bot: Site, browser:
     await expect(page.locator(".ib-list")).to_be_visible()
     assert not is_too_wide
     assert not await page.evaluate(OVERFLOW)
+
+
+async def test_on_a_phone_the_name_has_room_beside_icons(bot: Site, browser: Browser) -> None:
+    await bot.says("hello", Sender(id="kim", name="Mara Lindqvist"))
+    await bot.desk.take_over(CHAT, ANN)
+    page = await bot.open(await bot.context(browser, size=PHONE), CHAT)
+
+    for name in ("Hand back", "Handled"):
+        button = page.get_by_role("button", name=name)
+        box = await button.bounding_box()
+        assert box is not None
+        assert box["width"] <= 40
+    assert await page.locator(".ib-name").evaluate("name => name.scrollWidth <= name.clientWidth")
 
 
 async def test_on_a_desk_all_three_columns_are_there(bot: Site, browser: Browser) -> None:
@@ -84,13 +98,12 @@ async def test_the_language_goes_by_the_browser_until_one_is_chosen(bot: Site, b
 async def test_times_are_those_of_the_browser(bot: Site, browser: Browser) -> None:
     await bot.says("hello")
     page = await bot.open(await bot.context(browser), CHAT)
-    shown = await page.locator(".ib-line time").first.inner_text()
-    own = await page.evaluate(
-        "() => new Intl.DateTimeFormat('en-GB', { timeStyle: 'short' }).format(Date.now() - 60000)"
-    )
+    (first, *_) = await bot.lines()
+    format_ = "at => new Intl.DateTimeFormat('en-GB', { timeStyle: 'short' }).format(at * 1000)"
 
-    minutes = [int(one.split(":")[0]) * 60 + int(one.split(":")[1]) for one in (shown, own)]
-    assert (minutes[0] - minutes[1]) % (24 * 60) <= 2
+    shown = await page.locator(".ib-line time").first.inner_text()
+
+    assert shown == await page.evaluate(format_, first.at.timestamp())
 
 
 async def test_nothing_is_said_on_the_console(bot: Site, browser: Browser) -> None:

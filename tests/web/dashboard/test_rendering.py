@@ -59,6 +59,10 @@ def test_an_image_is_a_link_that_loads_nothing() -> None:
     assert found.links == {"https://pictures.example/cat.png"}
 
 
+def test_an_image_from_nowhere_leads_nowhere() -> None:
+    assert seen("![b]()").links == set()
+
+
 def test_a_link_tells_nobody_where_it_stood() -> None:
     assert 'rel="noopener noreferrer nofollow"' in to_html("[a](https://ok.example)")
 

@@ -170,6 +170,24 @@ async def test_what_is_remembered_is_put_right_and_forgotten(home: Path, browser
         await context.close()
 
 
+async def test_what_somebody_else_has_forgotten_meanwhile_is_not_noted_as_forgotten_again(
+    bot: Site, browser: Browser
+) -> None:
+    await bot.says("hello")
+    memories, scope = bot.app.remembering.memories, Scope(kind="person", key="board:kim")
+    assert memories is not None
+    await memories.learn(scope, [Fact(text="likes red")], Origin(how="tool", by="board:kim"))
+    page = await bot.open(await bot.context(browser), CHAT)
+    known = page.locator(".ib-memory")
+    await known.get_by_role("button", name="Forget").click()
+    await memories.forget(scope)
+    await page.locator(".sb-dialog").get_by_role("button", name="Forget").click()
+
+    await expect(known).to_have_count(0)
+    (log,) = (bot.home / "audit").glob("*.jsonl")
+    assert "memory forget" not in log.read_text("utf-8")
+
+
 async def test_a_restart_in_between_loses_nothing(home: Path, browser: Browser) -> None:
     async with site(home) as bot:
         await bot.says("hello")

@@ -63,8 +63,8 @@ async def retry_delivery(parts: Parts, by: Operator, run: RunId) -> None:
     end = await parts.workings.outbox.revive(run, tries=parts.workings.max_tries)
     if end is None:
         raise BotError("it is delivered, or being tried just now")
-    await note(parts, by, "outbox retry", run)
     parts.api.bus.send(end)
+    await note(parts, by, "outbox retry", run)
 
 
 async def drop_delivery(parts: Parts, by: Operator, run: RunId) -> None:

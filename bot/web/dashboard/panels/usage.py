@@ -7,6 +7,7 @@ from typing import Final
 from nicegui import ui
 
 from bot.agent.accounts import Payer
+from bot.agent.estimate import DANGER, WARNING
 from bot.agent.prices import say_cost
 from bot.agent.spending import Standing
 from bot.commands.usage import Used
@@ -18,8 +19,6 @@ from bot.web.dashboard.panels.workings import Workings
 SPANS: Final = (1, 7, 30, 90)  # days
 MOST_PEOPLE: Final = 50
 SHOWN: Final = 10  # lines of a table, until somebody wants more
-WARN: Final = 0.8  # parts of a budget
-FULL: Final = 0.95
 
 
 class Summary(Frozen, frozen=True, kw_only=True):
@@ -174,7 +173,7 @@ def _draw_budget(view: View, one: Standing, currency: str) -> None:
 def _draw_part(view: View, used: int, most: int, said_used: str, said_most: str) -> None:
     part = used / most if most else 1.0
     words(view.tr("usage_of", used=said_used, most=said_most), "sb-number")
-    _fill(part, "sb-bar-bad" if part >= FULL else "sb-bar-warn" if part >= WARN else "")
+    _fill(part, "sb-bar-bad" if part >= DANGER else "sb-bar-warn" if part >= WARNING else "")
 
 
 def _fill(part: float, tone: str) -> None:

@@ -4,7 +4,7 @@ const KEY = "switchboard draft ";
 export default {
   props: { words: Object, me: String },
   emits: ["send", "suggest", "canned"],
-  data: () => ({ chat: "", person: "", text: "", isOwn: false, isBusy: false, isSuggesting: false, canned: [], isOpen: false }),
+  data: () => ({ chat: "", person: "", text: "", sent: "", isOwn: false, isBusy: false, isSuggesting: false, canned: [], isOpen: false }),
   methods: {
     open(chat, person) {
       Object.assign(this, { chat, person, isBusy: false, isSuggesting: false, isOpen: false });
@@ -33,7 +33,8 @@ export default {
       if (isSent) sessionStorage.removeItem(KEY + chat);
       if (chat !== this.chat) return;
       this.isBusy = false;
-      if (isSent) this.write("");
+      if (isSent && this.text.trim() === this.sent) this.write(""); // more may have been typed meanwhile
+      else if (isSent) this.write(this.text);
     },
     grow() {
       this.$nextTick(() => {
@@ -47,6 +48,7 @@ export default {
       const text = this.text.trim();
       if (!text || this.isBusy) return;
       this.isBusy = true;
+      this.sent = text;
       this.$emit("send", { chat: this.chat, text, own: this.isOwn });
     },
     suggest() {

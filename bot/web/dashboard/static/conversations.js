@@ -28,6 +28,7 @@ export default {
       if (isFresh || older.length === 0) this.hasMore = hasMore;
       this.rows = [...rows, ...older];
       this.isLoading = false;
+      if (isFresh) this.isAsking = false;
     },
     /** A page further down. */
     add(rows, hasMore) {

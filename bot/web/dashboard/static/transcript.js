@@ -28,7 +28,7 @@ DOMPurify.addHook("afterSanitizeAttributes", (node) => {
 export default {
   props: { words: Object },
   emits: ["older", "newer", "latest", "cut", "seen", "answer"],
-  data: () => ({ chat: "", lines: [], tools: {}, growing: [], questions: [], typed: {}, hasOlder: false, hasNewer: false, isAsking: false, isAtEnd: true, fresh: 0, marked: 0, seen: 0 }),
+  data: () => ({ chat: "", lines: [], tools: {}, growing: [], questions: [], typed: {}, hasOlder: false, hasNewer: false, isAsking: false, isAtEnd: true, fresh: 0, marked: 0, isShown: true, seen: 0 }),
   mounted() {
     document.addEventListener("visibilitychange", this.look);
   },
@@ -38,7 +38,7 @@ export default {
   methods: {
     /** Begin with another conversation, or at another place of it. */
     open(part, marked) {
-      Object.assign(this, { chat: part.chat, lines: [], tools: {}, growing: [], questions: [], hasOlder: false, hasNewer: false, fresh: 0, marked: marked ?? 0, seen: 0, isAtEnd: !marked });
+      Object.assign(this, { chat: part.chat, lines: [], tools: {}, growing: [], questions: [], hasOlder: false, hasNewer: false, fresh: 0, marked: marked ?? 0, isShown: !marked, seen: 0, isAtEnd: !marked });
       this.merge(part);
     },
     /** Take lines and what else has changed; what is left out of the part stays as it is. */
@@ -61,8 +61,8 @@ export default {
       this.trim(part.place);
       this.isAsking = false;
       this.$nextTick(() => {
-        if (this.marked && !this.hasScrolled) {
-          this.hasScrolled = this.marked;
+        if (!this.isShown) {
+          this.isShown = true;
           box.querySelector(".marked")?.scrollIntoView({ block: "center" });
         } else if (this.isAtEnd && !this.hasNewer) box.scrollTop = box.scrollHeight;
         else if (anchor) this.restore(anchor);

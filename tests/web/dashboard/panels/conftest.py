@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Final, TypeAlias
 
 import pytest
+import pytest_asyncio
 from playwright.async_api import Browser, BrowserContext, Page, ViewportSize
 
 from bot.app import App
@@ -27,7 +28,7 @@ def level() -> Iterator[None]:
     logging.getLogger().setLevel(before)
 
 
-@pytest.fixture
+@pytest_asyncio.fixture(loop_scope="session")
 async def app(tmp_path: Path) -> AsyncIterator[App]:
     """A running bot with two plugins, one of which can't be loaded."""
     home = tmp_path / "home"
@@ -43,7 +44,7 @@ def parts(app: App) -> Parts:
     return parts_of(app)
 
 
-@pytest.fixture
+@pytest_asyncio.fixture(loop_scope="session")
 async def context(browser: Browser) -> AsyncIterator[BrowserContext]:
     """An operator's browser; a mistake of a page fails the test."""
     mistakes: list[str] = []
