@@ -168,7 +168,7 @@ async def test_logs_are_followed_and_filtered_and_hide_secrets(open_panel: OpenP
     log = logging.getLogger("tests.panels")
     logging.getLogger().setLevel("INFO")
     page = await open_panel("logs")
-    await expect(page.get_by_role("log")).to_be_attached()
+    await expect(page.locator(".sb-log")).to_be_attached()  # without a line it is hidden
     log.warning("sent to ann@example.org", extra={"key": "AKIA" + "QWERT2YUIOP7ASDF"})
     log.info(HOSTILE)
     lines = page.get_by_role("log")
