@@ -12,6 +12,7 @@ from bot.backends.base import AgentEvent, DoneEvent, MessageEvent, TurnInput
 from bot.long_term import Fact, Origin, Scope
 from bot.messages import MessageId, RunId, Sender, SessionKey, StoredMessage, new_id, utc_now
 from bot.models.base import FunctionCall, ToolCall
+from bot.tools.approval import ALWAYS, DENY, ONCE, WORDS
 from bot.tools.base import ToolContext
 from memory.rows import append_line
 from tests.agent.rig import Gate, echo
@@ -143,6 +144,46 @@ async def test_questions_are_answered_in_the_persons_stead_and_tools_are_folded(
         await expect(tool.locator("pre").last).to_have_text("painted blue")
         await expect(tool.locator("pre").first).to_have_text('{"colour": "<b>blue</b>"}')
         assert bot.audited("answer") == ["web:Ann"]
+        await context.close()
+
+
+class Permitted:
+    """An agent that waits for a permission before it answers."""
+
+    def __init__(self) -> None:
+        self.bot: Site
+
+    async def __call__(self, turn: TurnInput) -> AsyncIterator[AgentEvent]:
+        context = ToolContext(message=replace(said("wipe it"), id=MessageId(turn.run)))
+        answer = await self.bot.app.loop.questions.ask(
+            context,
+            "May I run `rm -r build`?",
+            options=(ONCE, ALWAYS, DENY),
+            words=WORDS,
+            seconds=20.0,
+            answerers=lambda message: False,  # nobody of this chat may
+            takes_text=False,
+        )
+        yield MessageEvent(content=f"You said: {answer}.")
+        yield DoneEvent()
+
+
+async def test_a_permission_is_given_where_it_is_asked_for(home: Path, browser: Browser) -> None:
+    agent = Permitted()
+    async with site(home, agent) as bot:
+        agent.bot = bot
+        await bot.app.bus.publish(said("wipe it"))
+        context = await bot.context(browser)
+        page = await bot.open(context)
+        await page.locator(".ib-row").click()
+        asked = page.locator(".ib-question")
+        await expect(asked).to_contain_text("rm -r build")
+        await expect(asked.locator("input, textarea")).to_have_count(0)
+        await asked.get_by_role("button", name=ONCE).click()
+
+        await expect(lines(page).last).to_contain_text(f"You said: {ONCE}.")
+        await expect(asked).to_have_count(0)
+        assert bot.audited("approve") == ["web:Ann"]
         await context.close()
 
 
