@@ -8,6 +8,7 @@ from typing import Protocol, Self
 
 from bot.agent.audit import Audit
 from bot.agent.loop import AgentLoop
+from bot.agent.next_prompt import NextPrompt
 from bot.agent.prompt import PromptBuilder
 from bot.app.agency import Agency
 from bot.app.interface import Wired, make_api, make_dashboard
@@ -127,18 +128,18 @@ class Front:
             self._settings, app, bot=behind.bot, spending=behind.agency.spending, redact=behind.redact
         )
         self._stack.push_async_callback(workings.aclose)
-        gauge = Gauge(
+        prompt = NextPrompt(
             app.store.journal,
             behind.prompts,
             behind.router,
-            behind.agency.offers,
             history=self._settings.context_top_k,
+            offers=behind.agency.offers,
         )
         return make_dashboard(
             self._api,
             desk=app.desk,
             people=app.store.people,
             memories=app.remembering.memories,
-            gauge=gauge,
+            gauge=Gauge(prompt),
             workings=workings,
         )

@@ -4,12 +4,13 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
+from bot.agent.next_prompt import Backends, Lines, Offers, Prompts, offer_nothing
 from bot.agent.queueing import RulesOf
 from bot.agent.spending import Spending
 from bot.commands.access import AccessCommands, AccessRules, Conversing
 from bot.commands.admin import AdminCommands, ChangedSettings, Chats
 from bot.commands.call import Command
-from bot.commands.context import Backends, ContextCommands, Lines, Offers, Prompts, offer_nothing
+from bot.commands.context import ContextCommands
 from bot.commands.display import DisplayCommands
 from bot.commands.engine import Engine, Operations
 from bot.commands.models import Catalogue, Choices, ModelCommands

@@ -1,20 +1,17 @@
 """`/context`: how full the model's window is, by what fills it."""
 
 from collections.abc import Sequence
-from typing import Protocol
 
 from msgspec.structs import replace
 
-from bot.agent.estimate import DANGER, WARNING, Breakdown, Level, Meter
-from bot.agent.prompt import Prompt
+from bot.agent.estimate import DANGER, WARNING, Breakdown, Level
+from bot.agent.next_prompt import Backends, Lines, NextPrompt, Offers, Prompts, offer_nothing
 from bot.agent.store import Begun
-from bot.backends.base import AgentBackend
 from bot.commands.call import Answer, Call, Command
 from bot.commands.sessions import Sessions
 from bot.commands.spec import CommandSpec
 from bot.commands.wording import count
-from bot.messages import InboundMessage, SessionKey
-from bot.models.base import ModelProfile, PromptMessage, ToolSchema
+from bot.models.base import ModelProfile, PromptMessage
 
 BAR = 20  # characters
 FULL, EMPTY = "█", "░"
@@ -29,44 +26,6 @@ ADVICE: dict[Level, str] = {
         " to have what was said before summarised, or `/new` to begin a new session."
     ),
 }
-
-
-class Prompts(Protocol):
-    """Builds prompts, as for a turn."""
-
-    async def build(
-        self,
-        message: InboundMessage,
-        begun: Begun,
-        profile: ModelProfile,
-        *,
-        tools: tuple[ToolSchema, ...] = (),
-        is_preview: bool = False,
-    ) -> Prompt: ...
-
-
-class Backends(Protocol):
-    """Picks the backend of a session."""
-
-    async def backend(self, session: SessionKey) -> AgentBackend: ...
-
-
-class Lines(Protocol):
-    """Reads what a turn begins with."""
-
-    async def upcoming(self, session: SessionKey, *, history: int) -> Begun:
-        """What the next turn of a session would begin with, with so many lines at most."""
-
-
-class Offers(Protocol):
-    """Says which tools the sender of a message has."""
-
-    def __call__(self, message: InboundMessage) -> tuple[ToolSchema, ...]: ...
-
-
-def offer_nothing(message: InboundMessage) -> tuple[ToolSchema, ...]:
-    """The tools of a bot that has none."""
-    return ()
 
 
 class ContextCommands:
@@ -88,24 +47,17 @@ class ContextCommands:
         offers: Offers = offer_nothing,
     ) -> None:
         self._sessions = sessions
-        self._lines = lines
-        self._prompts = prompts
-        self._backends = backends
-        self._history = history
-        self._offers = offers
+        self._next = NextPrompt(lines, prompts, backends, history=history, offers=offers)
 
     async def show(self, call: Call) -> Answer:
         """`/context`."""
         session = await self._sessions.current(call.chat)
-        begun = await self._lines.upcoming(session, history=self._history)
-        profile = (await self._backends.backend(session)).profile
-        message = replace(call.message, session=session, text="", attachments=())
-        tools = () if profile.compact else self._offers(message)
-        prompt = await self._prompts.build(message, begun, profile, tools=tools, is_preview=True)
-        filled = Meter().measure(prompt.messages, tools, window=profile.window)
-        shown = _describe(filled, profile, len(tools))
+        found = await self._next.measure(replace(call.message, session=session, text="", attachments=()))
+        shown = _describe(found.filled, found.profile, len(found.tools))
         return Answer(
-            text="\n\n".join(part for part in (shown, _tell_of_talk(prompt.messages, begun)) if part)
+            text="\n\n".join(
+                part for part in (shown, _tell_of_talk(found.prompt.messages, found.begun)) if part
+            )
         )
 
     def commands(self) -> tuple[Command, ...]:
