@@ -1,63 +1,63 @@
-"""What a turn is given of what was said before it."""
+"""What turns are given of what was said before them."""
 
 import sqlite3
+from collections.abc import Sequence
 from datetime import UTC, datetime
-from typing import Literal
 
 import msgspec
 
 from bot.agent.compaction import Summary
 from bot.agent.store import Begun, KeptCall, Overheard
 from bot.agent.taint import decode_carried
-from bot.messages import MessageId, RunId, SessionKey, StoredMessage
+from bot.messages import Frozen, RunId, SessionKey, StoredMessage
 from bot.models.base import FunctionCall, ToolCall
-from memory.rows import answer_id
+from memory.many import marks, pieces
 
 MAX_ROUNDS = 20  # turns for which a tool call can stay in sight
 MAX_TAINTS = 1_000  # different ones that a summary stands for
-# All in one row: SQLite lets go of the interpreter at each row of each statement, and under load it takes up
-# to a switch interval to get it back. Without the name of the index, it walks over all lines that the model
-# must not see.
+# Lines of a session in sight; without the name of the index, it walks over all that the model must not see.
+IN_SIGHT = (
+    "FROM messages INDEXED BY messages_in_context WHERE session = begun.session AND in_context = 1"
+    " AND number < begun.before AND number > coalesce(begun.upto, 0)"
+)
+# All in one row; see `memory/many.py`.
 BEFORE = (
-    "WITH summary AS (SELECT upto, text, tokens, at FROM summaries WHERE session = :session),"
-    " newest AS MATERIALIZED (SELECT number, run, role, speaker, text, at, taint"
-    " FROM messages INDEXED BY messages_in_context"
-    " WHERE session = :session AND in_context = 1 AND number < :before"
-    " AND number > coalesce((SELECT upto FROM summary), 0) ORDER BY number DESC LIMIT :history)"
-    " SELECT json_array((SELECT json_array(upto, text, tokens, at) FROM summary),"
-    " (SELECT json_group_array(json_array(number, run, role, speaker, text, at, taint)) FROM newest),"
+    "WITH asked (place, session, run) AS (VALUES {marks}),"
+    " begun AS MATERIALIZED (SELECT place, asked.session AS session, coalesce(turns, 0) AS turns,"
+    " coalesce((SELECT number FROM messages WHERE run = asked.run AND role = 'user'),"
+    " coalesce(messages, 0) + 1) AS before,"
+    " (SELECT upto FROM summaries WHERE session = asked.session) AS upto"
+    " FROM asked LEFT JOIN sessions ON sessions.session = asked.session ORDER BY place)"
+    " SELECT json_group_array(json_array(turns,"
+    " (SELECT json_array(upto, text, tokens, at) FROM summaries WHERE session = begun.session),"
+    " (SELECT json_group_array(json_array(json_object('number', number, 'id', id, 'run', run, 'role', role,"
+    " 'speaker', speaker, 'text', text, 'at', at), taint)) FROM (SELECT * FROM"
+    f" (SELECT * {IN_SIGHT} ORDER BY number DESC LIMIT ?) ORDER BY number)),"
     " (SELECT json_group_array(json_array(run, call_id, name, arguments, result, rounds))"
     " FROM (SELECT * FROM tool_calls INDEXED BY tool_calls_in_sight"
     " WHERE rounds > 0 AND state IN ('ok', 'error') AND run IN"
-    " (SELECT run FROM newest GROUP BY run ORDER BY max(number) DESC LIMIT :rounds)"
-    " ORDER BY run, started_at)),"
+    f" (SELECT run FROM (SELECT run, number {IN_SIGHT} ORDER BY number DESC LIMIT ?)"
+    f" GROUP BY run ORDER BY max(number) DESC LIMIT {MAX_ROUNDS}) ORDER BY run, started_at)),"
     " (SELECT json_group_array(taint) FROM (SELECT DISTINCT taint FROM messages INDEXED BY messages_tainted"
-    " WHERE session = :session AND taint <> '' AND number <= (SELECT upto FROM summary) LIMIT :taints)))"
+    f" WHERE session = begun.session AND taint <> '' AND number <= begun.upto LIMIT {MAX_TAINTS}))"
+    ")) FROM begun"
 )
 
 
-class Line(msgspec.Struct, frozen=True, array_like=True):
-    """What a prompt needs of a line of history."""
+class Opening(Frozen, frozen=True, kw_only=True):
+    """A turn that begins.
 
-    number: int
-    run: RunId
-    role: Literal["user", "assistant"]
-    speaker: str
-    text: str
-    at: float
-    taint: str
+    Attributes:
+        run: Whose message it answers: what comes behind that is not read. `None` reads all there is.
+        attempt, overheard: See `Begun`.
+        history: The most lines.
+    """
 
-    def whole(self) -> StoredMessage:
-        """The line as others know it."""
-        return StoredMessage(
-            number=self.number,
-            id=MessageId(self.run) if self.role == "user" else answer_id(self.run),
-            run=self.run,
-            role=self.role,
-            speaker=self.speaker,
-            text=self.text,
-            at=datetime.fromtimestamp(self.at, UTC),
-        )
+    session: SessionKey
+    run: RunId | None
+    history: int
+    attempt: int = 0
+    overheard: tuple[Overheard, ...] = ()
 
 
 class KeptSummary(msgspec.Struct, frozen=True, array_like=True):
@@ -90,46 +90,43 @@ class Call(msgspec.Struct, frozen=True, array_like=True):
         return KeptCall(run=self.run, call=call, result=self.result, rounds=self.rounds)
 
 
-_decode = msgspec.json.Decoder(tuple[KeptSummary | None, list[Line], list[Call], list[str]]).decode
+class Before(msgspec.Struct, frozen=True, array_like=True):
+    """What the store has of one session; `lines` with the taint of each, `covered` the taints before them."""
+
+    turns: int
+    summary: KeptSummary | None
+    lines: list[tuple[StoredMessage, str]]
+    calls: list[Call]
+    covered: list[str]
+
+    def opened(self, opening: Opening) -> Begun:
+        """What the turn is given."""
+        taints = sorted({taint for _, taint in self.lines}.union(self.covered) - {""})
+        return Begun(
+            attempt=opening.attempt,
+            turns=self.turns,
+            history=tuple([line for line, _ in self.lines]),
+            summary=None if self.summary is None else self.summary.whole(),
+            overheard=opening.overheard,
+            kept_calls=tuple([call.whole() for call in self.calls]),
+            carried=tuple([one for taint in taints if (one := decode_carried(taint)) is not None]),
+        )
 
 
-def read_context(
-    db: sqlite3.Connection,
-    session: SessionKey,
-    *,
-    before: int,
-    history: int,
-    turns: int,
-    attempt: int = 0,
-    overheard: tuple[Overheard, ...] = (),
-) -> Begun:
-    """The beginning of a turn: the newest lines behind the summary, and the tool calls still in sight.
-
-    Args:
-        before: Number of the message that the turn answers; what comes behind it is not read.
-        history: The most lines.
-        turns, attempt, overheard: See `Begun`.
-    """
-    asked = {
-        "session": session,
-        "before": before,
-        "history": history,
-        "rounds": MAX_ROUNDS,
-        "taints": MAX_TAINTS,
-    }
-    (found,) = db.execute(BEFORE, asked).fetchone()
-    summary, lines, calls, covered = _decode(found)
-    taints = sorted({line.taint for line in lines}.union(covered) - {""})
-    return Begun(
-        attempt=attempt,
-        turns=turns,
-        history=tuple(line.whole() for line in sorted(lines, key=_number)),
-        summary=None if summary is None else summary.whole(),
-        overheard=overheard,
-        kept_calls=tuple(call.whole() for call in calls),
-        carried=tuple(one for taint in taints if (one := decode_carried(taint)) is not None),
-    )
+_decode = msgspec.json.Decoder(list[Before], strict=False).decode  # times are seconds since 1970
 
 
-def _number(line: Line) -> int:
-    return line.number
+def read_contexts(db: sqlite3.Connection, openings: Sequence[Opening]) -> list[Begun]:
+    """The beginnings of turns: the newest lines behind the summary, and the tool calls still in sight."""
+    found: list[Begun] = []
+    for some in pieces(openings):
+        history = some[0].history
+        if any(opening.history != history for opening in some):
+            found += [begun for opening in some for begun in read_contexts(db, [opening])]
+            continue
+        asked = [value for place, each in enumerate(some) for value in (place, each.session, each.run)]
+        (answer,) = db.execute(
+            BEFORE.format(marks=marks(len(some), 3)), (*asked, history, history)
+        ).fetchone()
+        found += [before.opened(opening) for before, opening in zip(_decode(answer), some, strict=True)]
+    return found

@@ -9,7 +9,7 @@ from msgspec.structs import replace
 
 from bot.agent.store import Accepted, Amended, Begun, Pending, Recovery, TurnRecord
 from bot.agent.taint import known_taint
-from bot.errors import Fenced, StoreError
+from bot.errors import StoreError
 from bot.messages import (
     End,
     InboundMessage,
@@ -19,21 +19,14 @@ from bot.messages import (
     encoder,
 )
 from memory import amendments, bursts, overheard
-from memory.context import read_context
+from memory.closing import Ending, close_waiting, finish, over
+from memory.context import Opening, read_contexts
 from memory.database import Database
+from memory.opening import Arrival, Start, accept, begin
 from memory.outbox import put_in_outbox
-from memory.rows import append_answer_line, append_user_line, follow_alias
-from memory.usage import add_spent, add_turn
+from memory.rows import answer_line, append_lines, follow_alias, user_line
+from memory.worker import Gathered
 
-# One statement: the message in the session that its alias leads to, and begun at once where there is none.
-ACCEPT = (
-    "INSERT INTO journal (run, dedupe_key, session, state, attempts, message, accepted_at, started_at)"
-    " SELECT :run, :key, leads_to, iif(begins, 'running', :state), begins, :message, :now,"
-    " iif(begins, :now, NULL)"
-    " FROM (SELECT leads_to, :begins AND leads_to = :session AS begins FROM"
-    " (SELECT coalesce((SELECT session FROM aliases WHERE alias = :session), :session) AS leads_to))"
-    " WHERE true ON CONFLICT (dedupe_key) DO NOTHING RETURNING session, state"
-)
 KEEP_DONE = 30 * 86_400  # seconds that the dedupe key of an answered message is kept
 
 
@@ -60,27 +53,14 @@ class Journal:
         self, message: InboundMessage, *, is_control: bool = False, history: int | None = None
     ) -> Accepted:
         """See the protocol."""
-        values = {
-            "run": message.run,
-            "key": message.dedupe_key,
-            "session": message.session,
-            "state": "done" if is_control else "queued",
-            "begins": history is not None,
-            "message": b"" if is_control else encoder.encode(message),
-            "now": time.time(),
-        }
-
-        def job(db: sqlite3.Connection) -> Accepted:
-            added = db.execute(ACCEPT, values).fetchone()
-            if added is None:
-                return Accepted(is_new=False, session=follow_alias(db, message.session))
-            session, state = added
-            begun = None
-            if state == "running":
-                begun = _open(db, message, attempt=1, history=history or 0, in_context=True)
-            return Accepted(is_new=True, session=session, begun=begun)
-
-        return await self._database.write(job)
+        arrival = Arrival(
+            message=message,
+            body=b"" if is_control else encoder.encode(message),
+            now=time.time(),
+            is_control=is_control,
+            history=history,
+        )
+        return await self._database.write(Gathered(accept, arrival))
 
     async def knows(self, message: InboundMessage) -> bool:
         """See the protocol."""
@@ -95,23 +75,18 @@ class Journal:
         self, message: InboundMessage, *, attempts: int, history: int, in_context: bool = True
     ) -> Begun:
         """See the protocol."""
-        return await self._database.write(
-            lambda db: _begin(db, message, attempts=attempts, history=history, in_context=in_context)
-        )
+        start = Start(message=message, attempts=attempts, history=history, in_context=in_context)
+        return await self._database.write(Gathered(begin, start))
 
     async def upcoming(self, session: SessionKey, *, history: int) -> Begun:
         """What the next turn of a session would begin with; what was overheard is left for that turn."""
 
-        def job(db: sqlite3.Connection) -> Begun:
-            row = db.execute("SELECT messages, turns FROM sessions WHERE session = ?", (session,)).fetchone()
-            messages, turns = row or (0, 0)
-            return read_context(db, session, before=messages + 1, history=history, turns=turns)
-
-        return await self._database.read(job)
+        opening = Opening(session=session, run=None, history=history)
+        return await self._database.read(lambda db: read_contexts(db, [opening])[0])
 
     async def merge(self, kept: Pending, burst: Sequence[Pending]) -> None:
         """See the protocol."""
-        message, now = kept.message, time.time()
+        message = kept.message
         absorbed = [pending for pending in burst if pending.message.run != message.run]
 
         def job(db: sqlite3.Connection) -> None:
@@ -122,12 +97,8 @@ class Journal:
             _fenced(changed, message.run)
             bursts.keep(db, message.run, [pending.message for pending in burst])
             for pending in absorbed:
-                changed = db.execute(
-                    "UPDATE journal SET state = 'done', message = x'', ended_at = ?"
-                    " WHERE run = ? AND state = 'queued'",
-                    (now, pending.message.run),
-                )
-                _fenced(changed, pending.message.run)
+                if not close_waiting(db, pending.message.run):
+                    raise over(pending.message.run)
 
         await self._database.write(job)
 
@@ -161,19 +132,15 @@ class Journal:
     ) -> None:
         """See the protocol."""
 
-        def job(db: sqlite3.Connection) -> None:
-            _close_entry(db, end)
-            for message in absorbed:
-                _close_absorbed(db, message, in_context=in_context)
-            if end.text:
-                append_answer_line(db, end, speaker, in_context=in_context, carried=record.carried)
-            if in_context:
-                add_turn(db, end, record)
-            add_spent(db, record.spent)
-            if has_outbox and (_has_something(end) or _is_shown(db, end.run)):
-                put_in_outbox(db, end)
-
-        await self._database.write(job)
+        ending = Ending(
+            end=end,
+            record=record,
+            speaker=speaker,
+            has_outbox=has_outbox,
+            in_context=in_context,
+            absorbed=tuple(absorbed),
+        )
+        await self._database.write(Gathered(finish, ending))
 
     async def requeue(self, run: RunId, attempt: int) -> None:
         """See the protocol."""
@@ -220,7 +187,7 @@ class Journal:
                 (end.run, end.attempt),
             )
             _fenced(changed, end.run)
-            append_answer_line(db, end, speaker)
+            append_lines(db, [answer_line(end, speaker)])
             if has_outbox:
                 put_in_outbox(db, end)
 
@@ -232,12 +199,8 @@ class Journal:
         """See the protocol."""
 
         def job(db: sqlite3.Connection) -> None:
-            changed = db.execute(
-                "UPDATE journal SET state = 'done', message = x'', ended_at = ?"
-                " WHERE run = ? AND state = 'queued'",
-                (time.time(), message.run),
-            )
-            _fenced(changed, message.run)
+            if not close_waiting(db, message.run):
+                raise over(message.run)
             _add_exchange(db, message, end, speaker)
             if has_outbox:
                 put_in_outbox(db, end)
@@ -260,7 +223,7 @@ class Journal:
         carried = turn.carried() if turn is not None and in_context else None
 
         def job(db: sqlite3.Connection) -> None:
-            append_answer_line(db, end, speaker, in_context=in_context, carried=carried)
+            append_lines(db, [answer_line(end, speaker, in_context=in_context, carried=carried)])
             if has_outbox:
                 put_in_outbox(db, end)
 
@@ -268,11 +231,7 @@ class Journal:
 
     async def hear(self, message: InboundMessage) -> None:
         """See the protocol."""
-
-        def job(db: sqlite3.Connection) -> None:
-            append_user_line(db, message)
-
-        await self._database.write(job)
+        await self._database.write(lambda db: append_lines(db, [user_line(message)]))
 
     async def unfinished(self) -> list[JournalEntry]:
         """What is not done, oldest first, for people to look at."""
@@ -318,95 +277,15 @@ def _message(blob: bytes, session: SessionKey) -> InboundMessage:
     return message if message.session == session else replace(message, session=session)
 
 
-def _begin(
-    db: sqlite3.Connection,
-    message: InboundMessage,
-    *,
-    attempts: int,
-    history: int,
-    in_context: bool = True,
-) -> Begun:
-    taken = db.execute(
-        "UPDATE journal SET state = 'running', attempts = attempts + 1, started_at = ?"
-        " WHERE run = ? AND attempts = ? AND state = 'queued'",
-        (time.time(), message.run, attempts),
-    )
-    if taken.rowcount != 1:
-        raise Fenced(f"run {message.run} is not waiting for attempt {attempts + 1}")
-    return _open(db, message, attempt=attempts + 1, history=history, in_context=in_context)
-
-
-def _open(
-    db: sqlite3.Connection, message: InboundMessage, *, attempt: int, history: int, in_context: bool
-) -> Begun:
-    """What a turn begins with that is this process's now."""
-    number, turns = _place_user_line(db, message, is_first=attempt == 1, in_context=in_context)
-    if not in_context:
-        return Begun(attempt=attempt, turns=turns, history=())
-    heard = () if message.is_direct else overheard.give(db, message, is_first=number == 1)
-    return read_context(
-        db,
-        message.session,
-        before=number,
-        history=history,
-        turns=turns,
-        attempt=attempt,
-        overheard=heard,
-    )
-
-
-def _place_user_line(
-    db: sqlite3.Connection, message: InboundMessage, *, is_first: bool, in_context: bool
-) -> tuple[int, int]:
-    """Number of the person's message in the history, and the turns so far; written at the first attempt."""
-    if not is_first:
-        row = db.execute(
-            "SELECT m.number, s.turns FROM messages m JOIN sessions s ON s.session = m.session"
-            " WHERE m.run = ? AND m.role = 'user'",
-            (message.run,),
-        ).fetchone()
-        if row:
-            number, turns = row
-            return number, turns
-    return append_user_line(db, message, in_context=in_context)
-
-
-def _has_something(end: End) -> bool:
-    return end.reason != "silent" and bool(end.text or end.attachments)
-
-
-def _is_shown(db: sqlite3.Connection, run: RunId) -> bool:
-    """Whether a platform shows something of a run, which an answer without text has to take back."""
-    return db.execute("SELECT 1 FROM deliveries WHERE run = ? LIMIT 1", (run,)).fetchone() is not None
-
-
 def _add_exchange(db: sqlite3.Connection, message: InboundMessage, end: End, speaker: str) -> None:
     """Add a message and its reply for people to see; the model never gets them."""
+    lines = [answer_line(end, speaker, in_context=False)]
     said = db.execute("SELECT 1 FROM messages WHERE run = ? AND role = 'user'", (message.run,))
     if said.fetchone() is None:  # an attempt that was given back has put it there
-        append_user_line(db, message, in_context=False)
-    append_answer_line(db, end, speaker, in_context=False)
+        lines.insert(0, user_line(message, in_context=False))
+    append_lines(db, lines)
 
 
 def _fenced(changed: sqlite3.Cursor, run: RunId) -> None:
     if changed.rowcount != 1:
-        raise Fenced(f"run {run} is over, or goes on under another attempt")
-
-
-def _close_entry(db: sqlite3.Connection, end: End) -> None:
-    changed = db.execute(
-        "UPDATE journal SET state = 'done', message = x'', ended_at = ?"
-        " WHERE run = ? AND attempts = ? AND state = 'running'",
-        (time.time(), end.run, end.attempt),
-    )
-    _fenced(changed, end.run)
-
-
-def _close_absorbed(db: sqlite3.Connection, message: InboundMessage, *, in_context: bool) -> None:
-    """Put a message that a running turn took up into the history; one that was taken back is gone."""
-    changed = db.execute(
-        "UPDATE journal SET state = 'done', message = x'', ended_at = ? WHERE run = ? AND state = 'queued'",
-        (time.time(), message.run),
-    )
-    if changed.rowcount == 1:
-        append_user_line(db, message, in_context=in_context)
+        raise over(run)

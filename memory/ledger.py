@@ -3,22 +3,19 @@
 import sqlite3
 import time
 from collections.abc import Sequence
-from typing import Literal
+from typing import Literal, NamedTuple
 
-import msgspec
-
-from bot.errors import Fenced
 from bot.messages import RunId
 from bot.models.base import ToolCall
+from memory.closing import over
 from memory.database import Database
+from memory.many import write_rows
 from memory.worker import Gathered
 
 # Some servers give every call of a turn the same id: the last one stands.
 BEGIN = (
     "INSERT INTO tool_calls (run, call_id, attempt, name, arguments, state, started_at)"
-    " WITH begun (run, attempt, id, name, arguments, at) AS (SELECT json_extract(value, '$[0]'),"
-    " json_extract(value, '$[1]'), json_extract(value, '$[2]'), json_extract(value, '$[3]'),"
-    " json_extract(value, '$[4]'), json_extract(value, '$[5]') FROM json_each(?))"
+    " WITH begun (run, attempt, id, name, arguments, at) AS (VALUES {marks})"
     " SELECT begun.run, id, attempt, name, arguments, 'running', at FROM begun CROSS JOIN journal"
     " ON journal.run = begun.run AND journal.attempts = attempt AND journal.state = 'running' WHERE true"
     " ON CONFLICT (run, attempt, call_id) DO UPDATE SET name = excluded.name,"
@@ -26,18 +23,16 @@ BEGIN = (
     " started_at = excluded.started_at, ended_at = NULL"
 )
 END = (
-    "WITH ended (run, attempt, id, state, result, rounds, at) AS (SELECT json_extract(value, '$[0]'),"
-    " json_extract(value, '$[1]'), json_extract(value, '$[2]'), json_extract(value, '$[3]'),"
-    " json_extract(value, '$[4]'), json_extract(value, '$[5]'), json_extract(value, '$[6]')"
-    " FROM json_each(?))"
-    " UPDATE tool_calls SET state = ended.state, result = ended.result, rounds = ended.rounds,"
-    " ended_at = ended.at FROM ended"
+    "UPDATE tool_calls SET state = ended.state, result = ended.result, rounds = ended.rounds,"
+    " ended_at = ended.at"
+    " FROM (WITH ended (run, attempt, id, state, result, rounds, at) AS (VALUES {marks})"
+    " SELECT * FROM ended) AS ended"
     " WHERE tool_calls.run = ended.run AND tool_calls.attempt = ended.attempt"
     " AND tool_calls.call_id = ended.id"
 )
 
 
-class Begin(msgspec.Struct, frozen=True, array_like=True):
+class Begin(NamedTuple):
     """A call that begins."""
 
     run: RunId
@@ -48,7 +43,7 @@ class Begin(msgspec.Struct, frozen=True, array_like=True):
     at: float
 
 
-class Ending(msgspec.Struct, frozen=True, array_like=True):
+class Ending(NamedTuple):
     """A call that has ended."""
 
     run: RunId
@@ -89,9 +84,8 @@ class ToolLedger:
 
 
 def _begin(db: sqlite3.Connection, calls: Sequence[Begin]) -> list[bool]:
-    added = db.execute(BEGIN, (_as_rows(calls),))
-    if added.rowcount != len(calls):
-        raise Fenced(f"run {calls[0].run} is over, or goes on under another attempt")
+    if write_rows(db, BEGIN, calls) != len(calls):
+        raise over(calls[0].run)
     return [call.attempt == 1 or not _is_lost(db, call) for call in calls]
 
 
@@ -106,9 +100,5 @@ def _is_lost(db: sqlite3.Connection, call: Begin) -> bool:
 
 
 def _end(db: sqlite3.Connection, calls: Sequence[Ending]) -> list[None]:
-    db.execute(END, (_as_rows(calls),))
+    write_rows(db, END, calls)
     return [None] * len(calls)
-
-
-def _as_rows(calls: Sequence[Begin] | Sequence[Ending]) -> str:
-    return msgspec.json.encode(calls).decode()

@@ -33,15 +33,13 @@ def keep(db: sqlite3.Connection, message: InboundMessage, session: SessionKey, *
     return True
 
 
-def give(db: sqlite3.Connection, message: InboundMessage, *, is_first: bool) -> tuple[Overheard, ...]:
+def give(db: sqlite3.Connection, message: InboundMessage) -> tuple[Overheard, ...]:
     """Give a turn what was said since the last one, oldest first; the same at each of its attempts.
 
-    Args:
-        is_first: Nothing was said in the session before; one in a thread begins with what was said in the
-            chat that the thread hangs on.
+    A session in a thread begins with what was said in the chat that the thread hangs on.
     """
     sessions = {message.session}
-    if is_first and message.address.thread is not None:
+    if message.address.thread is not None and _is_first(db, message):
         sessions.add(follow_alias(db, replace(message.address, thread=None).session()))
     for session in sessions:
         db.execute("UPDATE overheard SET run = ? WHERE session = ? AND run IS NULL", (message.run, session))
@@ -50,6 +48,12 @@ def give(db: sqlite3.Connection, message: InboundMessage, *, is_first: bool) -> 
         Overheard(speaker=speaker, text=text, at=datetime.fromtimestamp(at, UTC))
         for speaker, text, at in rows
     )
+
+
+def _is_first(db: sqlite3.Connection, message: InboundMessage) -> bool:
+    """Whether nothing was said in a session before a message that stands in it."""
+    found = db.execute("SELECT 1 FROM sessions WHERE session = ? AND messages > 1", (message.session,))
+    return found.fetchone() is None
 
 
 def amend(db: sqlite3.Connection, change: InboundMessage, session: SessionKey) -> None:

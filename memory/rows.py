@@ -1,15 +1,38 @@
 """Between rows and messages."""
 
 import sqlite3
+from collections.abc import Sequence
 from datetime import UTC, datetime
-from typing import Any, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 
 from bot.agent.taint import Carried, carried_by, encode_carried
 from bot.messages import End, InboundMessage, MessageId, RunId, SessionKey, StoredMessage, utc_now
+from memory.many import write_rows
 
 LINE = "number, id, run, role, speaker, text, at, platform_id, reason, in_context"
+# The numbers are counted up by session; the trigger `line_counted` follows only when all of them are in.
+APPEND = (
+    f"INSERT INTO messages (session, {LINE}, taint)"
+    " WITH added (place, session, id, run, role, speaker, text, at, platform_id, reason, in_context, taint)"
+    " AS (VALUES {marks})"
+    " SELECT added.session, coalesce(messages, 0) + row_number() OVER (PARTITION BY added.session ORDER BY"
+    " place), id, run, role, speaker, text, at, platform_id, reason, in_context, taint"
+    " FROM added LEFT JOIN sessions ON sessions.session = added.session ORDER BY place"
+)
 
 Row: TypeAlias = tuple[Any, ...]  # `Any`: what sqlite3 gives
+
+
+class NewLine(NamedTuple):
+    """A line of history that has no number yet.
+
+    Attributes:
+        carried: What the turn had read that wrote it.
+    """
+
+    session: SessionKey
+    line: StoredMessage
+    carried: Carried | None = None
 
 
 def line_from(row: Row) -> StoredMessage:
@@ -29,44 +52,31 @@ def line_from(row: Row) -> StoredMessage:
     )
 
 
-def append_line(
-    db: sqlite3.Connection, session: SessionKey, line: StoredMessage, carried: Carried | None = None
-) -> tuple[int, int]:
-    """Write a line at the end of a session's history; the trigger `line_counted` counts it.
-
-    Args:
-        carried: What the turn had read that wrote it.
-
-    Returns:
-        The number that it got, whatever it carried, and the turns of the session so far with this line.
-    """
-    number, turns = db.execute(
-        f"INSERT INTO messages (session, {LINE}, taint)"
-        " SELECT :session, coalesce(max(messages), 0) + 1, :id, :run, :role, :speaker, :text, :at,"
-        " :platform_id, :reason, :in_context, :taint FROM sessions WHERE session = :session"
-        " RETURNING number,"
-        " :in_context + coalesce((SELECT turns FROM sessions WHERE session = :session), 0)",
-        {
-            "session": session,
-            "id": line.id,
-            "run": line.run,
-            "role": line.role,
-            "speaker": line.speaker,
-            "text": line.text,
-            "at": line.at.timestamp(),
-            "platform_id": line.platform_id,
-            "reason": line.reason,
-            "in_context": int(line.in_context),
-            "taint": encode_carried(carried),
-        },
-    ).fetchone()
-    return number, turns
+def append_lines(db: sqlite3.Connection, lines: Sequence[NewLine]) -> None:
+    """Write lines at the end of their sessions' histories, in order; their own numbers do not count."""
+    write_rows(db, APPEND, [_values(place, new) for place, new in enumerate(lines)])
 
 
-def append_user_line(
-    db: sqlite3.Connection, message: InboundMessage, *, in_context: bool = True
-) -> tuple[int, int]:
-    """Write a person's message at the end of its session, as their words; see `append_line`."""
+def _values(place: int, new: NewLine) -> tuple[object, ...]:
+    line = new.line
+    return (
+        place,
+        new.session,
+        line.id,
+        line.run,
+        line.role,
+        line.speaker,
+        line.text,
+        line.at.timestamp(),
+        line.platform_id,
+        line.reason,
+        int(line.in_context),
+        encode_carried(new.carried),
+    )
+
+
+def user_line(message: InboundMessage, *, in_context: bool = True) -> NewLine:
+    """A person's message as a line of its session, as their words."""
     line = StoredMessage(
         number=0,
         id=message.id,
@@ -78,18 +88,13 @@ def append_user_line(
         platform_id=message.platform_id,
         in_context=in_context,
     )
-    return append_line(db, message.session, line, carried_by(message))
+    return NewLine(message.session, line, carried_by(message))
 
 
-def append_answer_line(
-    db: sqlite3.Connection,
-    end: End,
-    speaker: str,
-    *,
-    in_context: bool = True,
-    carried: Carried | None = None,
-) -> None:
-    """Write an answer at the end of its session; see `append_line`."""
+def answer_line(
+    end: End, speaker: str, *, in_context: bool = True, carried: Carried | None = None
+) -> NewLine:
+    """An answer as a line of its session."""
     line = StoredMessage(
         number=0,
         id=answer_id(end.run),
@@ -101,7 +106,7 @@ def append_answer_line(
         reason=end.reason,
         in_context=in_context,
     )
-    append_line(db, end.session, line, carried)
+    return NewLine(end.session, line, carried)
 
 
 def follow_alias(db: sqlite3.Connection, session: SessionKey) -> SessionKey:

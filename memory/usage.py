@@ -8,9 +8,21 @@ from bot.agent.store import Spent, TurnRecord
 from bot.commands.usage import Used
 from bot.messages import End, SessionKey
 from memory.database import Database
+from memory.many import write_rows
 
 SUMS = "SUM(calls), SUM(prompt), SUM(completion), SUM(cached), SUM(cost) FROM usage"
 CHAT_SESSIONS = "SELECT session FROM chat_sessions WHERE chat = ?"
+ADD_SPENT = (
+    "INSERT INTO usage (day, person, channel, session, model, calls, prompt, completion, cached, cost)"
+    " VALUES {marks} ON CONFLICT (day, person, channel, session, model) DO UPDATE SET"
+    " calls = usage.calls + excluded.calls, prompt = usage.prompt + excluded.prompt,"
+    " completion = usage.completion + excluded.completion, cached = usage.cached + excluded.cached,"
+    " cost = usage.cost + excluded.cost"
+)
+ADD_TURNS = (
+    "INSERT INTO turns (run, session, state, attempt, model, prompt_tokens, completion_tokens, cached_tokens,"
+    " reference, started_at, first_chunk_at, ended_at) VALUES {marks}"
+)
 
 
 class Usage:
@@ -92,48 +104,41 @@ def _amount(db: sqlite3.Connection, scope: Scope) -> Amount:
 
 def add_spent(db: sqlite3.Connection, spent: Sequence[Spent]) -> None:
     """Add what was used to the sums."""
-    for line in spent:
-        db.execute(
-            "INSERT INTO usage"
-            " (day, person, channel, session, model, calls, prompt, completion, cached, cost)"
-            " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
-            " ON CONFLICT (day, person, channel, session, model) DO UPDATE SET"
-            " calls = usage.calls + excluded.calls, prompt = usage.prompt + excluded.prompt,"
-            " completion = usage.completion + excluded.completion, cached = usage.cached + excluded.cached,"
-            " cost = usage.cost + excluded.cost",
-            (
-                line.day,
-                line.person,
-                line.channel,
-                line.session,
-                line.model,
-                line.calls,
-                line.prompt,
-                line.completion,
-                line.cached,
-                line.cost,
-            ),
-        )
+    write_rows(db, ADD_SPENT, [_figures(line) for line in spent])
 
 
-def add_turn(db: sqlite3.Connection, end: End, record: TurnRecord) -> None:
-    """Write down how a turn went."""
-    db.execute(
-        "INSERT INTO turns (run, session, state, attempt, model, prompt_tokens, completion_tokens,"
-        " cached_tokens, reference, started_at, first_chunk_at, ended_at)"
-        " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
-        (
-            end.run,
-            end.session,
-            end.reason,
-            end.attempt,
-            record.model,
-            record.prompt_tokens,
-            record.completion_tokens,
-            record.cached_tokens,
-            end.reference,
-            record.started_at,
-            record.first_chunk_at,
-            record.ended_at,
-        ),
+def _figures(line: Spent) -> tuple[object, ...]:
+    return (
+        line.day,
+        line.person,
+        line.channel,
+        line.session,
+        line.model,
+        line.calls,
+        line.prompt,
+        line.completion,
+        line.cached,
+        line.cost,
+    )
+
+
+def add_turns(db: sqlite3.Connection, turns: Sequence[tuple[End, TurnRecord]]) -> None:
+    """Write down how turns went."""
+    write_rows(db, ADD_TURNS, [_course(end, record) for end, record in turns])
+
+
+def _course(end: End, record: TurnRecord) -> tuple[object, ...]:
+    return (
+        end.run,
+        end.session,
+        end.reason,
+        end.attempt,
+        record.model,
+        record.prompt_tokens,
+        record.completion_tokens,
+        record.cached_tokens,
+        end.reference,
+        record.started_at,
+        record.first_chunk_at,
+        record.ended_at,
     )

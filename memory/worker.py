@@ -179,11 +179,15 @@ def _run_in_transaction(connection: sqlite3.Connection, batch: list["_Task[objec
 
 
 def _groups(batch: list["_Task[object]"]) -> list[list["_Task[object]"]]:
-    """What can be done as one, at the place of the first of it; all else by itself, in order."""
+    """What can be done as one, at the place of the first of it, but never past a job that stands alone."""
     together: dict[object, list[_Task[object]]] = {}
     groups: list[list[_Task[object]]] = []
     for task in batch:
-        group = together.setdefault(task.job.work, []) if isinstance(task.job, Gathered) else []
+        if not isinstance(task.job, Gathered):
+            groups.append([task])
+            together.clear()
+            continue
+        group = together.setdefault(task.job.work, [])
         if not group:
             groups.append(group)
         group.append(task)

@@ -11,9 +11,10 @@ import pytest
 from bot.agent.compaction import Summary
 from bot.agent.store import Begun
 from bot.messages import MessageId, RunId, SessionKey, StoredMessage
-from memory.context import BEFORE, read_context
+from memory.context import BEFORE, Opening, read_contexts
 from memory.database import DATABASE, connect, migrate
-from memory.rows import append_line
+from memory.many import marks
+from memory.rows import NewLine, append_lines
 from memory.store import Store
 from tests.commands.desk import Desk, chat_key
 
@@ -43,16 +44,19 @@ def say(db: sqlite3.Connection, first: int, last: int, *, in_context: bool = Tru
             at=AT,
             in_context=in_context,
         )
-        assert append_line(db, SESSION, line)[0] == number
+        append_lines(db, [NewLine(SESSION, line)])
 
 
-def read(db: sqlite3.Connection, before: int, history: int = 200) -> Begun:
-    return read_context(db, SESSION, before=before, history=history, turns=before)
+def read(db: sqlite3.Connection, before: int | None = None, history: int = 200) -> Begun:
+    """What a turn begins with whose message has a number; without one, what the next turn does."""
+    run = None if before is None else RunId(f"r{before}")
+    (begun,) = read_contexts(db, [Opening(session=SESSION, run=run, history=history)])
+    return begun
 
 
-def work_of(db: sqlite3.Connection, before: int) -> int:
+def work_of(db: sqlite3.Connection) -> int:
     """How much SQLite has to do for the beginning of a turn."""
-    read(db, before)  # so that what SQLite prepares once does not count
+    read(db)  # so that what SQLite prepares once does not count
     steps = 0
 
     def count() -> None:
@@ -60,14 +64,14 @@ def work_of(db: sqlite3.Connection, before: int) -> int:
         steps += 1
 
     db.set_progress_handler(count, STEP)
-    read(db, before)
+    read(db)
     db.set_progress_handler(None, 0)
     return steps
 
 
 def test_the_lines_are_found_by_the_index_of_those_that_the_model_may_see(db: sqlite3.Connection) -> None:
-    asked = {"session": SESSION, "before": 9, "history": 9, "rounds": 9, "taints": 9}
-    plan = db.execute(f"EXPLAIN QUERY PLAN {BEFORE}", asked).fetchall()
+    statement = BEFORE.format(marks=marks(2, 3))
+    plan = db.execute(f"EXPLAIN QUERY PLAN {statement}", (0, SESSION, "r", 1, SESSION, "s", 9, 9)).fetchall()
 
     steps = [detail for *_, detail in plan]
     search = "SEARCH messages USING INDEX messages_in_context (session=? AND number>? AND"
@@ -78,19 +82,19 @@ def test_the_lines_are_found_by_the_index_of_those_that_the_model_may_see(db: sq
 
 def test_a_turn_of_a_talk_that_is_ten_times_as_long_costs_the_same(db: sqlite3.Connection) -> None:
     say(db, 1, 400)
-    early = work_of(db, 401)
+    early = work_of(db)
     say(db, 401, 4_000)
 
-    assert work_of(db, 4_001) <= 1.2 * early
+    assert work_of(db) <= 1.2 * early
 
 
 def test_commands_and_what_was_forgotten_cost_a_turn_nothing(db: sqlite3.Connection) -> None:
     say(db, 1, 10)
-    early = work_of(db, 11)
+    early = work_of(db)
     say(db, 11, 4_000, in_context=False)
 
-    assert [line.number for line in read(db, 4_001).history] == list(range(1, 11))
-    assert work_of(db, 4_001) <= 1.2 * early
+    assert [line.number for line in read(db).history] == list(range(1, 11))
+    assert work_of(db) <= 1.2 * early
 
 
 def test_the_newest_lines_behind_the_summary_are_read_in_order(db: sqlite3.Connection) -> None:
@@ -99,8 +103,8 @@ def test_the_newest_lines_behind_the_summary_are_read_in_order(db: sqlite3.Conne
         "INSERT INTO summaries (session, upto, text, tokens, at) VALUES (?, 20, 'notes', 2, 0)", (SESSION,)
     )
 
-    assert [line.number for line in read(db, 26).history] == [21, 22, 23, 24, 25]
-    assert [line.number for line in read(db, 31, history=3).history] == [28, 29, 30]
+    assert [line.number for line in read(db, 25).history] == [21, 22, 23, 24]
+    assert [line.number for line in read(db, history=3).history] == [28, 29, 30]
 
 
 async def test_looking_ahead_gives_what_the_next_turn_begins_with_and_changes_nothing(

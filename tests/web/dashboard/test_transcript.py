@@ -14,7 +14,7 @@ from bot.messages import MessageId, RunId, Sender, SessionKey, StoredMessage, ne
 from bot.models.base import FunctionCall, ToolCall
 from bot.tools.approval import ALWAYS, DENY, ONCE, WORDS
 from bot.tools.base import ToolContext
-from memory.rows import append_line
+from memory.rows import NewLine, append_lines
 from tests.agent.rig import Gate, echo
 from tests.inbox.office import CHAT, HERE, said
 from tests.web.dashboard.site import Site, site
@@ -283,7 +283,9 @@ def fill(bot: Site, count: int, session: SessionKey = CHAT) -> StoredMessage:
 async def test_a_transcript_of_ten_thousand_lines_keeps_the_page_small(bot: Site, browser: Browser) -> None:
     await bot.says("hello")
     many = [fill(bot, number) for number in range(3, 10_001)]
-    await bot.app.store.database.write(lambda db: [append_line(db, HERE.session(), one) for one in many])
+    await bot.app.store.database.write(
+        lambda db: append_lines(db, [NewLine(HERE.session(), one) for one in many])
+    )
     page = await bot.open(await bot.context(browser), CHAT)
     box = page.locator(".ib-lines")
     await expect(lines(page).last).to_contain_text("line 10000")
@@ -312,7 +314,9 @@ async def test_a_transcript_of_ten_thousand_lines_keeps_the_page_small(bot: Site
 async def test_the_window_moves_down_again_line_by_line(bot: Site, browser: Browser) -> None:
     await bot.says("hello")
     many = [fill(bot, number) for number in range(3, 401)]
-    await bot.app.store.database.write(lambda db: [append_line(db, HERE.session(), one) for one in many])
+    await bot.app.store.database.write(
+        lambda db: append_lines(db, [NewLine(HERE.session(), one) for one in many])
+    )
     page = await bot.open(await bot.context(browser), CHAT)
     box = page.locator(".ib-lines")
     for _ in range(20):
