@@ -3,6 +3,7 @@
 import sqlite3
 from collections.abc import Sequence
 from datetime import UTC, datetime
+from typing import TypeAlias
 
 import msgspec
 
@@ -11,24 +12,25 @@ from bot.agent.store import Begun, KeptCall, Overheard
 from bot.agent.taint import decode_carried
 from bot.messages import Frozen, RunId, SessionKey, StoredMessage
 from bot.models.base import FunctionCall, ToolCall
-from memory.many import marks, pieces
+from memory.many import marks
 
 MAX_ROUNDS = 20  # turns for which a tool call can stay in sight
 MAX_TAINTS = 1_000  # different ones that a summary stands for
 # Lines of a session in sight; without the name of the index, it walks over all that the model must not see.
 IN_SIGHT = (
     "FROM messages INDEXED BY messages_in_context WHERE session = begun.session AND in_context = 1"
-    " AND number < begun.before AND number > coalesce(begun.upto, 0)"
+    " AND number < begun.before AND number > max(begun.since, coalesce(begun.upto, 0))"
 )
 # All in one row; see `memory/many.py`.
 BEFORE = (
-    "WITH asked (place, session, run) AS (VALUES {marks}),"
-    " begun AS MATERIALIZED (SELECT place, asked.session AS session, coalesce(turns, 0) AS turns,"
+    "WITH asked (place, session, run, known) AS (VALUES {marks}),"
+    " placed AS MATERIALIZED (SELECT place, asked.session AS session, known, coalesce(turns, 0) AS turns,"
     " coalesce((SELECT number FROM messages WHERE run = asked.run AND role = 'user'),"
     " coalesce(messages, 0) + 1) AS before,"
     " (SELECT upto FROM summaries WHERE session = asked.session) AS upto"
-    " FROM asked LEFT JOIN sessions ON sessions.session = asked.session ORDER BY place)"
-    " SELECT json_group_array(json_array(turns,"
+    " FROM asked LEFT JOIN sessions ON sessions.session = asked.session ORDER BY place),"
+    " begun AS (SELECT *, iif(known < before, known, 0) AS since FROM placed)"
+    " SELECT json_group_array(json_array(turns, before, since,"
     " (SELECT json_array(upto, text, tokens, at) FROM summaries WHERE session = begun.session),"
     " (SELECT json_group_array(json_array(json_object('number', number, 'id', id, 'run', run, 'role', role,"
     " 'speaker', speaker, 'text', text, 'at', at), taint)) FROM (SELECT * FROM"
@@ -90,12 +92,24 @@ class Call(msgspec.Struct, frozen=True, array_like=True):
         return KeptCall(run=self.run, call=call, result=self.result, rounds=self.rounds)
 
 
+SeenLine: TypeAlias = tuple[StoredMessage, str]
+
+
 class Before(msgspec.Struct, frozen=True, array_like=True):
-    """What the store has of one session; `lines` with the taint of each, `covered` the taints before them."""
+    """What the store has of one session.
+
+    Attributes:
+        before: Number of the message to answer.
+        since: Number of a line: what stands up to it was left out, as it is known.
+        lines: Each with its taint.
+        covered: The taints of the lines that the summary stands for.
+    """
 
     turns: int
+    before: int
+    since: int
     summary: KeptSummary | None
-    lines: list[tuple[StoredMessage, str]]
+    lines: list[SeenLine]
     calls: list[Call]
     covered: list[str]
 
@@ -116,17 +130,24 @@ class Before(msgspec.Struct, frozen=True, array_like=True):
 _decode = msgspec.json.Decoder(list[Before], strict=False).decode  # times are seconds since 1970
 
 
-def read_contexts(db: sqlite3.Connection, openings: Sequence[Opening]) -> list[Begun]:
-    """The beginnings of turns: the newest lines behind the summary, and the tool calls still in sight."""
-    found: list[Begun] = []
-    for some in pieces(openings):
-        history = some[0].history
-        if any(opening.history != history for opening in some):
-            found += [begun for opening in some for begun in read_contexts(db, [opening])]
-            continue
-        asked = [value for place, each in enumerate(some) for value in (place, each.session, each.run)]
-        (answer,) = db.execute(
-            BEFORE.format(marks=marks(len(some), 3)), (*asked, history, history)
-        ).fetchone()
-        found += [before.opened(opening) for before, opening in zip(_decode(answer), some, strict=True)]
-    return found
+def asked(openings: Sequence[Opening], known: Sequence[int]) -> tuple[str, list[object]]:
+    """`BEFORE` for some turns that read equally many lines, and its values.
+
+    Args:
+        known: For each the number of a line; what stands up to it is not read.
+    """
+    rows = [
+        (place, opening.session, opening.run, number)
+        for place, (opening, number) in enumerate(zip(openings, known, strict=True))
+    ]
+    history = openings[0].history
+    values: list[object] = [value for row in rows for value in row]
+    return BEFORE.format(marks=marks(len(rows), 4)), [*values, history, history]
+
+
+def read_context(db: sqlite3.Connection, opening: Opening) -> Begun:
+    """The beginning of a turn: the newest lines behind the summary, and the tool calls still in sight."""
+    statement, values = asked([opening], [0])
+    (answer,) = db.execute(statement, values).fetchone()
+    (before,) = _decode(answer)
+    return before.opened(opening)

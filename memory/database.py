@@ -4,6 +4,7 @@ import asyncio
 import logging
 import re
 import sqlite3
+from collections.abc import Callable
 from contextlib import closing
 from importlib.resources import files
 from pathlib import Path
@@ -11,6 +12,7 @@ from types import TracebackType
 from typing import Literal, Self, TypeAlias, TypeVar
 
 from bot.errors import StoreError
+from memory.windows import WATCH
 from memory.worker import Job, Worker
 
 Result = TypeVar("Result")
@@ -88,6 +90,7 @@ class Database:
         self._keeper: Worker | None = None
         self._writes = 0
         self._checkpoint: asyncio.Task[None] | None = None
+        self._undoing: list[Callable[[], None]] = []
 
     async def __aenter__(self) -> Self:
         try:
@@ -95,11 +98,12 @@ class Database:
                 migrate(connection)
             self._path.chmod(0o600)
             writer, reader, keeper = self._connect(), self._connect(), self._connect()
+            writer.executescript(WATCH)
         except (sqlite3.Error, OSError) as error:
             raise StoreError(
                 f"{self._path} can't be opened: {error}; is there a backup to restore?"
             ) from error
-        self._writer = Worker(writer, name="store writer", commits=True)
+        self._writer = Worker(writer, name="store writer", commits=True, on_undo=self._undo)
         self._reader = Worker(reader, name="store reader", commits=False)
         self._keeper = Worker(keeper, name="store keeper", commits=False)
         return self
@@ -112,6 +116,14 @@ class Database:
         for worker in (self._writer, self._reader, self._keeper):
             if worker is not None:
                 await worker.close()
+
+    def on_undo(self, forget: Callable[[], None]) -> None:
+        """Have something called in the writer's thread whenever a transaction was taken back."""
+        self._undoing.append(forget)
+
+    def _undo(self) -> None:
+        for forget in self._undoing:
+            forget()
 
     def _connect(self) -> sqlite3.Connection:
         return connect(self._path, self._synchronous)

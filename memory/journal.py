@@ -20,11 +20,12 @@ from bot.messages import (
 )
 from memory import amendments, bursts, overheard
 from memory.closing import Ending, close_waiting, finish, over
-from memory.context import Opening, read_contexts
+from memory.context import Opening, read_context
 from memory.database import Database
-from memory.opening import Arrival, Start, accept, begin
+from memory.opening import Arrival, Opener, Start
 from memory.outbox import put_in_outbox
 from memory.rows import answer_line, append_lines, follow_alias, user_line
+from memory.windows import Windows
 from memory.worker import Gathered
 
 KEEP_DONE = 30 * 86_400  # seconds that the dedupe key of an answered message is kept
@@ -48,6 +49,9 @@ class Journal:
 
     def __init__(self, database: Database) -> None:
         self._database = database
+        windows = Windows()
+        database.on_undo(windows.clear)
+        self._opener = Opener(windows)
 
     async def accept(
         self, message: InboundMessage, *, is_control: bool = False, history: int | None = None
@@ -60,7 +64,7 @@ class Journal:
             is_control=is_control,
             history=history,
         )
-        return await self._database.write(Gathered(accept, arrival))
+        return await self._database.write(Gathered(self._opener.accept, arrival))
 
     async def knows(self, message: InboundMessage) -> bool:
         """See the protocol."""
@@ -76,13 +80,13 @@ class Journal:
     ) -> Begun:
         """See the protocol."""
         start = Start(message=message, attempts=attempts, history=history, in_context=in_context)
-        return await self._database.write(Gathered(begin, start))
+        return await self._database.write(Gathered(self._opener.begin, start))
 
     async def upcoming(self, session: SessionKey, *, history: int) -> Begun:
         """What the next turn of a session would begin with; what was overheard is left for that turn."""
 
         opening = Opening(session=session, run=None, history=history)
-        return await self._database.read(lambda db: read_contexts(db, [opening])[0])
+        return await self._database.read(lambda db: read_context(db, opening))
 
     async def merge(self, kept: Pending, burst: Sequence[Pending]) -> None:
         """See the protocol."""

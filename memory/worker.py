@@ -84,13 +84,23 @@ class Worker:
 
     With `commits`, the jobs that wait when one is taken share its transaction, and nobody hears of success
     before the commit. A job that raises takes back only its own writes; so a job has to be repeatable.
+
+    Args:
+        on_undo: Called in the thread when a transaction was taken back.
     """
 
     def __init__(
-        self, connection: sqlite3.Connection, *, name: str, commits: bool, max_pending: int = MAX_PENDING
+        self,
+        connection: sqlite3.Connection,
+        *,
+        name: str,
+        commits: bool,
+        max_pending: int = MAX_PENDING,
+        on_undo: Callable[[], None] = lambda: None,
     ) -> None:
         self._connection = connection
         self._commits = commits
+        self._on_undo = on_undo
         self._queue: SimpleQueue[_Task[object] | None] = SimpleQueue()
         self._room = max_pending
         self._has_room = asyncio.Event()
@@ -153,29 +163,29 @@ class Worker:
         self._has_room.set()
 
     def _run_committed(self, connection: sqlite3.Connection, batch: list["_Task[object]"]) -> None:
-        if _run_in_transaction(connection, batch) or len(batch) == 1:
+        if self._run_in_transaction(connection, batch) or len(batch) == 1:
             return
         for task in batch:  # one of them failed: each for itself, so that the others are not taken back
-            _run_in_transaction(connection, [task])
+            self._run_in_transaction(connection, [task])
+
+    def _run_in_transaction(self, connection: sqlite3.Connection, batch: list["_Task[object]"]) -> bool:
+        """Run all of them and commit, or leave nothing behind."""
+        try:
+            connection.execute("BEGIN IMMEDIATE")
+            if all(_run_together(connection, group) for group in _groups(batch)):
+                connection.execute("COMMIT")
+                return True
+        except sqlite3.Error as error:  # the disk is full, the file is gone: nothing of the batch is safe
+            for task in batch:
+                task.fail(error)
+        _roll_back(connection)
+        self._on_undo()
+        return False
 
 
 def _run_each(connection: sqlite3.Connection, batch: list["_Task[object]"]) -> None:
     for task in batch:
         task.run(connection)
-
-
-def _run_in_transaction(connection: sqlite3.Connection, batch: list["_Task[object]"]) -> bool:
-    """Run all of them and commit, or leave nothing behind."""
-    try:
-        connection.execute("BEGIN IMMEDIATE")
-        if all(_run_together(connection, group) for group in _groups(batch)):
-            connection.execute("COMMIT")
-            return True
-    except sqlite3.Error as error:  # the disk is full, the file is gone: nothing of the batch is safe
-        for task in batch:
-            task.fail(error)
-    _roll_back(connection)
-    return False
 
 
 def _groups(batch: list["_Task[object]"]) -> list[list["_Task[object]"]]:

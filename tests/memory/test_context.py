@@ -11,9 +11,8 @@ import pytest
 from bot.agent.compaction import Summary
 from bot.agent.store import Begun
 from bot.messages import MessageId, RunId, SessionKey, StoredMessage
-from memory.context import BEFORE, Opening, read_contexts
+from memory.context import Opening, asked, read_context
 from memory.database import DATABASE, connect, migrate
-from memory.many import marks
 from memory.rows import NewLine, append_lines
 from memory.store import Store
 from tests.commands.desk import Desk, chat_key
@@ -50,8 +49,7 @@ def say(db: sqlite3.Connection, first: int, last: int, *, in_context: bool = Tru
 def read(db: sqlite3.Connection, before: int | None = None, history: int = 200) -> Begun:
     """What a turn begins with whose message has a number; without one, what the next turn does."""
     run = None if before is None else RunId(f"r{before}")
-    (begun,) = read_contexts(db, [Opening(session=SESSION, run=run, history=history)])
-    return begun
+    return read_context(db, Opening(session=SESSION, run=run, history=history))
 
 
 def work_of(db: sqlite3.Connection) -> int:
@@ -70,8 +68,9 @@ def work_of(db: sqlite3.Connection) -> int:
 
 
 def test_the_lines_are_found_by_the_index_of_those_that_the_model_may_see(db: sqlite3.Connection) -> None:
-    statement = BEFORE.format(marks=marks(2, 3))
-    plan = db.execute(f"EXPLAIN QUERY PLAN {statement}", (0, SESSION, "r", 1, SESSION, "s", 9, 9)).fetchall()
+    opening = Opening(session=SESSION, run=RunId("r"), history=9)
+    statement, values = asked([opening, opening], [0, 5])
+    plan = db.execute(f"EXPLAIN QUERY PLAN {statement}", values).fetchall()
 
     steps = [detail for *_, detail in plan]
     search = "SEARCH messages USING INDEX messages_in_context (session=? AND number>? AND"
