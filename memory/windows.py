@@ -40,7 +40,8 @@ WHEN OLD.rounds > 0 OR NEW.rounds > 0 BEGIN
     (SELECT 1 FROM journal WHERE run = NEW.run AND state <> 'running') ON CONFLICT (session) DO NOTHING;
 END;
 CREATE TEMP TRIGGER window_call_deleted AFTER DELETE ON main.tool_calls WHEN OLD.rounds > 0 BEGIN
-    INSERT INTO stale_windows SELECT session FROM messages WHERE run = OLD.run ON CONFLICT (session) DO NOTHING;
+    INSERT INTO stale_windows SELECT session FROM messages WHERE run = OLD.run
+    ON CONFLICT (session) DO NOTHING;
 END;
 """
 LOOK = (
@@ -78,6 +79,10 @@ class Windows:
         self._size = 0
         self._kept: dict[SessionKey, Window] = {}
         self._version: int | None = None  # that SQLite counts up when another connection has written
+
+    def kept(self) -> list[SessionKey]:
+        """Whose windows are kept, those first that will be forgotten first."""
+        return list(self._kept)
 
     def clear(self) -> None:
         """Forget all: what was read may have been taken back."""

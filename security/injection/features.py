@@ -55,19 +55,19 @@ PLAIN = _plain()
 
 
 def buckets_of(
-    codes: Codes, words: Words, is_ascii: bool
+    codes: Codes, words: Words, is_ascii: bool, *, is_tight: bool = False
 ) -> tuple[npt.NDArray[np.int64], Offsets | None, list[int]]:
     """The buckets of a folded text in lower case, some more than once.
+
+    Args:
+        is_tight: It is known that no blank follows another.
 
     Returns:
         The buckets, for runs of characters and then of words; where blanks that follow others were left
         out, the places of the characters that stay; and how many runs of each length there are.
     """
-    blank = codes <= 32
-    again = blank[1:] & blank[:-1]
-    kept = None
-    if again.any():
-        kept = np.flatnonzero(np.concatenate(([True], ~again)))
+    kept = None if is_tight else _without_doubles(codes)
+    if kept is not None:
         codes = codes[kept]
     is_asian = False
     if is_ascii:
@@ -92,6 +92,13 @@ def buckets_of(
     mixed *= SHUFFLE
     mixed >>= np.uint64(64 - BITS)
     return mixed.view(np.int64), kept, sizes
+
+
+def _without_doubles(codes: Codes) -> Offsets | None:
+    """The places of all but the blanks that follow others; `None` where none does."""
+    blank = codes <= 32
+    again = blank[1:] & blank[:-1]
+    return np.flatnonzero(np.concatenate(([True], ~again))) if again.any() else None
 
 
 def features_of(codes: Codes, words: Words) -> Features:

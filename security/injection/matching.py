@@ -11,7 +11,7 @@ from security.injection.concepts import Concept, Vocabulary
 from security.injection.normalise import Codes, Offsets, codes_of, fold_word
 from security.injection.rules import RULES, Rule
 from security.injection.views import View
-from security.injection.words import ASIAN, Hashes, Words, hash_phrase
+from security.injection.words import ASIAN, Hashes, Words, firsts_of, hash_phrase
 
 MOST_HITS = 2_000  # words of attacks in one view; more is an attack on the scanner
 MOST_FINDINGS = 8  # of one rule in one view
@@ -75,6 +75,7 @@ class Matcher:
         self._phrases = [(size, tuple(sorted(phrases[number, size]))) for number, size in ordered]
         self._sieve = np.zeros(1 << SIEVE, dtype=np.bool_)
         self._sieve[self._numbers >> np.uint64(64 - SIEVE)] = True
+        self._places = {number: place for place, (number, _) in reversed([*enumerate(ordered)])}
         self._most = max((size for _, size in ordered), default=0)
         self._stems: dict[str, list[tuple[str, tuple[Concept, ...]]]] = {}
         self._begins = np.zeros(1 << 16, dtype=np.bool_)
@@ -105,6 +106,21 @@ class Matcher:
 
     def _phrases_in(self, words: Words) -> list[Hit]:
         """All sizes are looked up together, as each look has a price."""
+        if words.numbers is None:
+            known = self._known_in(words)
+        else:
+            places = self._places
+            known = [(at, places[number]) for at, number in enumerate(words.numbers) if number in places]
+        firsts = firsts_of(len(words.starts))
+        found: list[Hit] = []
+        for at, place in known[: 4 * MOST_HITS]:
+            length, concepts = self._phrases[place]
+            first = at - firsts[length - 1]
+            found.append(Hit(int(words.starts[first]), int(words.ends[first + length - 1]), concepts))
+        return found
+
+    def _known_in(self, words: Words) -> list[tuple[int, int]]:
+        """For each run of words that is a phrase, its place among the runs, and that of the phrase."""
         numbers: Hashes = np.concatenate(words.runs[: self._most])
         maybe = self._sieve[numbers >> np.uint64(64 - SIEVE)].nonzero()[0]
         if not len(maybe):
@@ -112,14 +128,7 @@ class Matcher:
         places = np.searchsorted(self._numbers, numbers[maybe])
         places[places == len(self._numbers)] = 0
         certain = self._numbers[places] == numbers[maybe]
-        maybe, places = maybe[certain][: 4 * MOST_HITS], places[certain][: 4 * MOST_HITS]
-        firsts = np.cumsum([0, *(len(run) for run in words.runs)]).tolist()
-        found: list[Hit] = []
-        for at, place in zip(maybe.tolist(), places.tolist(), strict=True):
-            length, concepts = self._phrases[place]
-            first = at - firsts[length - 1]
-            found.append(Hit(int(words.starts[first]), int(words.ends[first + length - 1]), concepts))
-        return found
+        return list(zip(maybe[certain].tolist(), places[certain].tolist(), strict=True))
 
     def _stem_at(self, text: str, at: int) -> Hit | None:
         for stem, concepts in self._stems.get(text[at : at + 2], ()):
@@ -130,7 +139,7 @@ class Matcher:
     def _combine(self, hits: Sequence[Hit], view: View) -> Iterator[Finding]:
         """Remember where each part was seen last; a rule holds where all of its parts are near."""
         last: dict[Concept, Hit] = {}
-        left = dict.fromkeys(RULES, MOST_FINDINGS)
+        times: dict[Rule, int] = {}
         for hit in hits:
             asked: dict[Rule, None] = {}
             for concept in hit.concepts:
@@ -139,11 +148,11 @@ class Matcher:
             near = PICTURES if view.codes[hit.start] >= ASIAN else 1
             for rule in asked:
                 parts = [last[concept] for concept in rule.parts if concept in last]
-                if len(parts) < len(rule.parts) or not left[rule]:
+                if len(parts) < len(rule.parts) or times.get(rule, 0) == MOST_FINDINGS:
                     continue
                 begin = min(part.start for part in parts)
                 if hit.end - begin <= rule.near // near and _are_distinct(parts):
-                    left[rule] -= 1
+                    times[rule] = times.get(rule, 0) + 1
                     yield Finding(rule, begin, max(part.end for part in parts))
 
 

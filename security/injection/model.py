@@ -1,6 +1,7 @@
 """The linear model: a weight for each feature, summed over windows of the text."""
 
 import json
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from importlib.resources import files
@@ -28,6 +29,7 @@ from security.injection.words import ASIAN, Flags, words_of
 Numbers: TypeAlias = npt.NDArray[np.float64]
 Script: TypeAlias = Literal["latin", "asian", "other"]
 
+BLANKS = re.compile("[\0- ]{2}")
 WINDOW = 320  # characters that are judged together
 STEP = 160
 MOST_READ = 60 * WINDOW  # characters of one view that the model reads
@@ -118,7 +120,9 @@ class LinearModel:
 
     def _short(self, view: View, hits: Sequence[Hit]) -> float:
         """The margin of a text of one window."""
-        buckets = buckets_of(view.codes, view.words, view.text.isascii())[0]
+        is_ascii = view.text.isascii()
+        is_tight = is_ascii and BLANKS.search(view.text) is None
+        buckets = buckets_of(view.codes, view.words, is_ascii, is_tight=is_tight)[0]
         if not len(buckets):
             return NOTHING
         buckets = once(buckets)

@@ -4,7 +4,7 @@ import base64
 import binascii
 import html
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import islice
 from urllib.parse import unquote
@@ -13,7 +13,7 @@ import numpy as np
 
 from security.injection.letters import Letters
 from security.injection.normalise import Codes, Offsets, codes_of, fold, lower, text_of
-from security.injection.words import Words, hash_phrase, places_in, words_of
+from security.injection.words import Words, hash_phrase, places_in, words_in
 
 MOST_VIEWS = 8
 MOST_TIMES = 1.5  # so many times the input's length all views but the first together have
@@ -68,6 +68,7 @@ TURNED = (
 ) - _numbers(("not", "ton"), str)
 KNOWN = np.array(sorted(TURNED | _numbers(COMMON, str)), dtype=np.uint64)
 IS_TURNED = np.array([number in TURNED for number in KNOWN.tolist()])
+TURNED_OR_NOT: dict[int, bool] = dict(zip(KNOWN.tolist(), IS_TURNED.tolist(), strict=True))
 
 
 @dataclass(frozen=True, slots=True)
@@ -147,7 +148,7 @@ def views_of(text: str, letters: Letters) -> Views:
 def _as_view(raw: _Raw) -> View:
     text = lower(raw.text)
     codes = codes_of(text)
-    return View(raw.kind, text, codes, words_of(codes, text.isascii()), raw.starts, raw.ends)
+    return View(raw.kind, text, codes, words_in(text, codes), raw.starts, raw.ends)
 
 
 def _better(raw: _Raw, view: View, letters: Letters) -> _Raw | None:
@@ -180,11 +181,14 @@ def _rewritten(raw: _Raw, view: View, letters: Letters) -> Iterator[_Raw]:
 
 def _is_strange(view: View, letters: Letters) -> bool:
     """Whether a text has words that are common when turned, or neither common words nor likely letters."""
-    words = view.words.runs[0]
-    turned = IS_TURNED[places_in(words, KNOWN)]
-    if turned.any():
+    size, numbers = len(view.words.starts), view.words.numbers
+    if numbers is None:
+        common: Sequence[bool] = IS_TURNED[places_in(view.words.runs[0], KNOWN)].tolist()
+    else:
+        common = [TURNED_OR_NOT[number] for number in numbers[:size] if number in TURNED_OR_NOT]
+    if any(common):
         return True
-    if SPARSE * len(turned) >= len(words):
+    if SPARSE * len(common) >= size:
         return False
     return letters.likelihood(view.codes) < UNLIKELY
 
@@ -213,10 +217,10 @@ def _pieces(raw: _Raw, letters: Letters) -> Iterator[_Raw]:
 
 def _unspaced(raw: _Raw, view: View) -> _Raw | None:
     """Letters that stand alone, joined; where gaps differ, the wider ones are blanks."""
+    if view.words.singles < FEWEST_SINGLE:
+        return None
     starts, ends = view.words.starts, view.words.ends
     single = (ends - starts) == 1
-    if np.count_nonzero(single) < FEWEST_SINGLE:
-        return None
     edges = np.diff(single.view(np.int8), prepend=np.int8(0), append=np.int8(0))
     begins, stops = np.flatnonzero(edges == 1), np.flatnonzero(edges == -1)
     fewest = FEWEST_SINGLE if len(view.codes) <= LONG else FEWEST_IN_LONG

@@ -1,6 +1,10 @@
 """The words of a text, and a number for each: what rules and the model both look at."""
 
+import re
+from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import lru_cache
+from itertools import pairwise
 from typing import TypeAlias
 
 import numpy as np
@@ -27,6 +31,9 @@ def _powers() -> Hashes:
 
 
 POWERS = _powers()
+FEW = 320  # characters of plain text: fewer are cut word by word, as each call of numpy has a price
+WORD = re.compile("[0-9A-Za-z]+")
+WORDS_KNOWN = 4_096  # whose numbers are kept
 IS_LETTER = np.array([chr(code).isalnum() for code in range(0x80)] + [False])
 
 
@@ -39,11 +46,15 @@ class Words:
         ends: Places behind their last.
         runs: A number for each word, for each two in a row, and so on up to `MOST_IN_ROW`; the same for the
             same letters.
+        singles: How many have one character.
+        numbers: All of `runs`, one behind the other, where there are few; else `None`.
     """
 
     starts: Offsets
     ends: Offsets
     runs: tuple[Hashes, ...]
+    singles: int
+    numbers: Sequence[int] | None = None
 
 
 def are_letters(codes: Codes, is_ascii: bool = False) -> Flags:
@@ -63,14 +74,47 @@ def are_letters(codes: Codes, is_ascii: bool = False) -> Flags:
     return found
 
 
-def words_of(codes: Codes, is_ascii: bool = False) -> Words:
+def words_in(text: str, codes: Codes) -> Words:
     """Cut a folded text in lower case into words."""
+    is_ascii = text.isascii()
+    return _few_words(text) if is_ascii and len(text) <= FEW else words_of(codes, is_ascii)
+
+
+def _few_words(text: str) -> Words:
+    """What `words_of` finds in a short plain text, in a fifth of the time."""
+    spans = [match.span() for match in WORD.finditer(text)]
+    hashes = [_number_of(text[start:end]) for start, end in spans]
+    numbers, longer = [*hashes], hashes
+    for size in range(1, MOST_IN_ROW):
+        longer = [(first * BASE + last) & MASK for first, last in zip(longer, hashes[size:], strict=False)]
+        numbers += longer
+    known = np.array(numbers, dtype=np.uint64)
+    firsts = firsts_of(len(spans))
+    runs = tuple(known[begin:end] for begin, end in pairwise((*firsts, len(numbers))))
+    places = np.array(spans, dtype=np.int64).reshape(-1, 2)
+    singles = sum(end - start == 1 for start, end in spans)
+    return Words(places[:, 0], places[:, 1], runs, singles, numbers)
+
+
+def firsts_of(words: int) -> list[int]:
+    """Where the runs of each length begin among all, one behind the other, of so many words."""
+    return [sum(max(words - size, 0) for size in range(longer)) for longer in range(MOST_IN_ROW)]
+
+
+@lru_cache(WORDS_KNOWN)
+def _number_of(word: str) -> int:
+    found = sum(ord(letter) * int(power) for letter, power in zip(word, POWERS, strict=False)) & MASK
+    return (found ^ found >> 29) * BASE & MASK
+
+
+def words_of(codes: Codes, is_ascii: bool = False) -> Words:
+    """The same of any text, by its code points."""
     letters = np.zeros(len(codes) + 2, dtype=np.bool_)
     letters[1:-1] = are_letters(codes, is_ascii)
     edges = (letters[1:] != letters[:-1]).nonzero()[0]
     starts, ends = edges[::2], edges[1::2]
     if not len(starts):
-        return Words(starts, ends, (np.zeros(0, dtype=np.uint64),) * MOST_IN_ROW)
+        return Words(starts, ends, (np.zeros(0, dtype=np.uint64),) * MOST_IN_ROW, 0)
     lengths = ends - starts
     firsts = np.cumsum(lengths) - lengths
     chosen = letters[1:-1].nonzero()[0]
@@ -83,7 +127,7 @@ def words_of(codes: Codes, is_ascii: bool = False) -> Words:
     hashes: Hashes = np.add.reduceat(inside, firsts)
     hashes ^= hashes >> np.uint64(29)
     hashes *= STEP
-    return Words(starts, ends, _runs(hashes))
+    return Words(starts, ends, _runs(hashes), int(np.count_nonzero(lengths == 1)))
 
 
 def _runs(hashes: Hashes) -> tuple[Hashes, ...]:

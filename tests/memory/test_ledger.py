@@ -46,6 +46,19 @@ async def test_a_call_that_ended_may_run_again(store: Store) -> None:
     assert await store.ledger.tool_started(message.run, 2, call())
 
 
+async def test_a_result_is_kept_whole_with_whatever_is_in_it(store: Store) -> None:
+    message = await begun(store)
+    result = "a\x00b \ud7ff \U0001f600 'quoted' \u2028"
+
+    await store.ledger.tool_started(message.run, 1, call(arguments='{"of": "\x00"}'))
+    await store.ledger.tool_ended(message.run, 1, call(), status="ok", result=result, rounds=2)
+    record = TurnRecord(started_at=1.0, ended_at=2.0)
+    await store.journal.finish(end_of(message), record, speaker="Bot", has_outbox=False)
+
+    (kept,) = (await store.journal.upcoming(message.session, history=9)).kept_calls
+    assert (kept.result, kept.call.function.arguments) == (result, '{"of": "\x00"}')
+
+
 async def test_calls_may_share_an_id_within_a_turn(store: Store) -> None:
     """Some servers call every call of theirs `call_0`."""
     message = await begun(store)
