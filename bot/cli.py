@@ -1,5 +1,6 @@
 """The command line: `python -m bot [run | chat | pair | simulate | doctor | journal | backup | …]`."""
 
+import gc
 import os
 import sys
 from importlib import import_module
@@ -63,12 +64,17 @@ def main(context: typer.Context) -> None:
     """Run the bot; with a command, do that instead."""
     os.umask(0o077)  # whatever a command writes is for who runs it
     if context.invoked_subcommand is None:
-        _do("serve:run", None)
+        _serve(None)
 
 
 @app.command()
 def run(port: Port = None) -> None:
     """Start the bot, and keep it running until it is told to stop."""
+    _serve(port)
+
+
+def _serve(port: int | None) -> None:
+    gc.disable()  # until `calm_collector`: what is loaded on the way is no garbage
     _do("serve:run", port)
 
 

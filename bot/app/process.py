@@ -34,6 +34,7 @@ def calm_collector() -> None:
     gc.collect()
     gc.freeze()
     gc.set_threshold(10_000, 20, 50)
+    gc.enable()
 
 
 def open_store(settings: Settings) -> Store:
