@@ -1,15 +1,13 @@
 """The command line: `python -m bot [run | chat | pair | simulate | doctor | journal | backup | …]`."""
 
-import gc
 import os
 import sys
-from importlib import import_module
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from bot.errors import BotError, ConfigError
+from bot.operations import carry_out, start
 
 app = typer.Typer(
     name="bot",
@@ -43,20 +41,8 @@ Yes = Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")]
 
 
 def _do(place: str, *arguments: object) -> None:
-    """Call a function of `bot.operations`, named `module:function`; `--help` loads none of them.
-
-    What is wrong with the settings or the surroundings is told in one message. Exit codes: 0 done, 1 failed,
-    2 the settings or the arguments are wrong.
-    """
-    module, _, name = place.partition(":")
-    try:
-        code: int = getattr(import_module(f"bot.operations.{module}"), name)(*arguments)
-    except BotError as error:
-        typer.echo(str(error), err=True)
-        raise typer.Exit(2 if isinstance(error, ConfigError) else 1) from error
-    except KeyboardInterrupt:
-        raise typer.Exit(130) from None
-    raise typer.Exit(code)
+    """See `carry_out`; `--help` loads nothing of what the commands need."""
+    raise typer.Exit(carry_out(place, *arguments))
 
 
 @app.callback(invoke_without_command=True)
@@ -64,18 +50,13 @@ def main(context: typer.Context) -> None:
     """Run the bot; with a command, do that instead."""
     os.umask(0o077)  # whatever a command writes is for who runs it
     if context.invoked_subcommand is None:
-        _serve(None)
+        raise typer.Exit(start())
 
 
 @app.command()
 def run(port: Port = None) -> None:
     """Start the bot, and keep it running until it is told to stop."""
-    _serve(port)
-
-
-def _serve(port: int | None) -> None:
-    gc.disable()  # until `calm_collector`: what is loaded on the way is no garbage
-    _do("serve:run", port)
+    raise typer.Exit(start(port))
 
 
 @app.command()

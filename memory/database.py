@@ -60,7 +60,7 @@ def migrations() -> list[tuple[int, str]]:
 
 
 def migrate(connection: sqlite3.Connection) -> int:
-    """Run the scripts that the file has not seen, each in one transaction; gives the version it is at.
+    """Run the scripts that the file has not seen, all in one transaction; gives the version it is at.
 
     Raises:
         StoreError: The file was written by a newer version of the bot.
@@ -72,10 +72,11 @@ def migrate(connection: sqlite3.Connection) -> int:
             f"the database is at version {version}, this program knows {scripts[-1][0]}: "
             "install the version that wrote it, or restore a backup"
         )
-    for number, script in scripts:
-        if number > version:
-            connection.executescript(f"BEGIN;\n{script}\nPRAGMA user_version = {number};\nCOMMIT;")
-            version = number
+    fresh = [script for number, script in scripts if number > version]
+    if fresh:
+        version = scripts[-1][0]
+        script = "\n".join(fresh)
+        connection.executescript(f"BEGIN;\n{script}\nPRAGMA user_version = {version};\nCOMMIT;")
     return int(version)
 
 

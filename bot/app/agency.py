@@ -202,8 +202,12 @@ class Agency:
             yield
 
     def look_around(self) -> None:
-        """Try the sandbox and clear up, beside the turns that run already."""
-        for name, work in (("open sandbox", self._open_sandbox()), ("sweep", self.workshop.sweep())):
+        """Try the sandbox, shape the tools and clear up, beside the turns that run already."""
+        for name, work in (
+            ("open sandbox", self._open_sandbox()),
+            ("shape tools", asyncio.to_thread(self.workshop.registry.shape)),
+            ("sweep", self.workshop.sweep()),
+        ):
             self._stack.push_async_callback(_finish, asyncio.create_task(work, name=name))
 
     async def _open_sandbox(self) -> None:

@@ -3,7 +3,7 @@
 import inspect
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
-from typing import Any, Literal, Protocol, TypeAlias
+from typing import Any, Literal, NamedTuple, Protocol, TypeAlias
 
 from pydantic import BaseModel
 
@@ -107,13 +107,25 @@ EFFECTS: Mapping[Risk, frozenset[Effect]] = {  # of tools that do not say what t
 }
 
 
+class Form(NamedTuple):
+    """What a tool is to a model.
+
+    Attributes:
+        schema: Name, description and JSON schema, as the model sees them.
+        arguments: Validates what the model wrote.
+    """
+
+    schema: ToolSchema
+    arguments: type[BaseModel]
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Tool:
     """A tool as it is registered; made by `declare` or `@tool`.
 
     Attributes:
-        schema: Name, description and JSON schema, as the model sees them.
-        arguments: Validates what the model wrote.
+        name: What the model calls it.
+        form: Gives the same form each time; made when it is first asked for, as that takes a millisecond.
         handler: Called with the validated arguments by name.
         context_name: The parameter that takes the `ToolContext`; `None` where there is none.
         risk: The most that a call can do; decides the default of approvals and of who may use it.
@@ -130,8 +142,8 @@ class Tool:
         says: The arguments that people get to read.
     """
 
-    schema: ToolSchema
-    arguments: type[BaseModel]
+    name: str
+    form: Callable[[], Form]
     handler: Handler
     context_name: str | None = None
     group: str = "other"
@@ -147,9 +159,14 @@ class Tool:
     says: tuple[str, ...] = ()
 
     @property
-    def name(self) -> str:
-        """What the model calls it."""
-        return self.schema.name
+    def schema(self) -> ToolSchema:
+        """See `Form`."""
+        return self.form().schema
+
+    @property
+    def arguments(self) -> type[BaseModel]:
+        """See `Form`."""
+        return self.form().arguments
 
     @property
     def runs_in_thread(self) -> bool:

@@ -29,6 +29,7 @@ from bot.tools.base import (
     TOOL_SECONDS,
     ActsIf,
     Effect,
+    Form,
     Handler,
     Place,
     Risk,
@@ -86,14 +87,20 @@ def declare(function: Callable[..., Any], **options: Unpack[Options]) -> Tool:
     if not description:
         raise ValueError(f"tool {name!r}: it needs a docstring, for the model to know when to call it")
     fields, context_name = _fields(name, function, helps)
-    arguments = create_model(name, __base__=_Arguments, **fields)  # type: ignore[call-overload]  # by name
-    schema = arguments.model_json_schema(schema_generator=_PlainSchema)
-    for noise in ("title", "description"):
-        schema.pop(noise, None)
+
+    @functools.cache
+    def form() -> Form:
+        arguments = create_model(name, __base__=_Arguments, **fields)  # type: ignore[call-overload]  # by name
+        schema = arguments.model_json_schema(schema_generator=_PlainSchema)
+        for noise in ("title", "description"):
+            schema.pop(noise, None)
+        parameters = msgspec.json.encode(schema)
+        return Form(ToolSchema(name=name, description=description, parameters=parameters), arguments)
+
     risk = options.get("risk", "read")
     return Tool(
-        schema=ToolSchema(name=name, description=description, parameters=msgspec.json.encode(schema)),
-        arguments=arguments,
+        name=name,
+        form=form,
         handler=_as_handler(function),
         context_name=context_name,
         group=options.get("group", "other"),
@@ -121,10 +128,14 @@ def tool(**options: Unpack[Options]) -> Callable[[Callable[..., Any]], Tool]: ..
 def tool(
     function: Callable[..., Any] | None = None, **options: Unpack[Options]
 ) -> Tool | Callable[[Callable[..., Any]], Tool]:
-    """`declare` as a decorator, with or without options."""
-    if function is not None:
-        return declare(function, **options)
-    return lambda decorated: declare(decorated, **options)
+    """`declare` as a decorator, with or without options; types that no model can write are found at once."""
+
+    def decorate(function: Callable[..., Any]) -> Tool:
+        made = declare(function, **options)
+        made.form()
+        return made
+
+    return decorate if function is None else decorate(function)
 
 
 def _fields(

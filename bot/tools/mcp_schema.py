@@ -10,7 +10,7 @@ from pydantic import BaseModel, ConfigDict, model_validator
 
 from bot.messages import Frozen
 from bot.models.base import ToolSchema
-from bot.tools.base import Arguments, Effect, Risk, Tool, ToolOutput
+from bot.tools.base import Arguments, Effect, Form, Risk, Tool, ToolOutput
 
 MAX_NAME = 64  # Source: OpenAI API reference, tools, `function.name`
 MAX_DESCRIPTION = 1_000
@@ -64,13 +64,15 @@ def make_tool(server: str, remote: RemoteTool, call: RemoteCall, *, risk: Risk, 
     async def handler(**arguments: Any) -> ToolOutput:  # `Any`: the server's own
         return await call(remote.name, arguments)
 
+    schema = ToolSchema(
+        name=name,
+        description=printable(remote.description)[:MAX_DESCRIPTION].strip() or f"{name} of {server}.",
+        parameters=encode_json(parameters),
+    )
+    form = Form(schema, arguments_model(name, parameters))
     return Tool(
-        schema=ToolSchema(
-            name=name,
-            description=printable(remote.description)[:MAX_DESCRIPTION].strip() or f"{name} of {server}.",
-            parameters=encode_json(parameters),
-        ),
-        arguments=arguments_model(name, parameters),
+        name=name,
+        form=lambda: form,
         handler=handler,
         group=f"mcp:{server}",
         risk=risk,

@@ -47,6 +47,11 @@ class ToolRegistry:
         """All there are, by name."""
         return tuple(self._tools[name] for name in sorted(self._tools))
 
+    def shape(self) -> None:
+        """Make the forms of all tools, so that no turn waits for them."""
+        for tool in self.tools:
+            tool.form()
+
     def add(self, tools: Iterable[Tool]) -> None:
         """Take in more tools; turns that run already do not see them.
 

@@ -6,8 +6,9 @@ import logging
 import socket
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from importlib import import_module
 from types import TracebackType
-from typing import Final, Self
+from typing import Any, Final, Self
 
 import uvicorn
 from starlette.applications import Starlette
@@ -144,10 +145,16 @@ class _Server(uvicorn.Server):
         await self.leaving.wait()
 
 
+def _open_socket(**arguments: Any) -> asyncio.Protocol:  # `Any`: uvicorn's own
+    """The protocol of a WebSocket; loaded with the first."""
+    made: asyncio.Protocol = import_module("bot.web.sockets").SocketProtocol(**arguments)
+    return made
+
+
 def _configure(app: Starlette) -> uvicorn.Config:
     return uvicorn.Config(
         app,
-        ws="bot.web.sockets:SocketProtocol",
+        ws=_open_socket,  # type: ignore[arg-type]  # called as the class would be
         ws_max_size=MAX_FRAME,
         ws_ping_interval=PING_INTERVAL,
         ws_ping_timeout=PING_INTERVAL,
