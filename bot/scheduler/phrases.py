@@ -5,6 +5,7 @@ from collections.abc import Callable
 from datetime import date, datetime, time, timedelta
 from typing import Final, TypeAlias
 
+from bot.lazy_pattern import lazy_pattern
 from bot.scheduler.timing import (
     CRON_FIELDS,
     At,
@@ -27,17 +28,17 @@ DAYS: Final = ("monday", "tuesday", "wednesday", "thursday", "friday", "saturday
 NOON: Final = 12
 WEEK: Final = 7
 
-_PART = re.compile(
+_PART = lazy_pattern(
     r"(\d{1,6} ?|an? )(s|secs?|seconds?|m|mins?|minutes?|h|hrs?|hours?|d|days?|w|weeks?)"
     r"(?:, (?:and )?| and | |$)",
     re.ASCII,
 )
 _DAY = rf"(?P<day>today|tomorrow|{'|'.join(f'{name[:3]}(?:{name[3:]})?' for name in DAYS)})"
 _CLOCK = r"(?P<hour>\d{1,2})(?:[:.](?P<minute>[0-5]\d))?(?: ?(?P<half>am|pm))?"
-_TIME = re.compile(rf"(?:{_DAY} )?(?:at )?{_CLOCK}", re.ASCII)
-_CYCLE = re.compile(rf"(?P<cycle>day|weekday|{'|'.join(DAYS)}) (?:at )?{_CLOCK}", re.ASCII)
-_ISO = re.compile(r"\d{4}-\d\d-\d\d[t ]\d\d:\d\d(:\d\d)?(z|[+-]\d\d(:?\d\d)?)?", re.ASCII)
-_CRON = re.compile(r"[\d*]\S* \S+ \S+ \S+ \S+", re.ASCII)
+_TIME = lazy_pattern(rf"(?:{_DAY} )?(?:at )?{_CLOCK}", re.ASCII)
+_CYCLE = lazy_pattern(rf"(?P<cycle>day|weekday|{'|'.join(DAYS)}) (?:at )?{_CLOCK}", re.ASCII)
+_ISO = lazy_pattern(r"\d{4}-\d\d-\d\d[t ]\d\d:\d\d(:\d\d)?(z|[+-]\d\d(:?\d\d)?)?", re.ASCII)
+_CRON = lazy_pattern(r"[\d*]\S* \S+ \S+ \S+ \S+", re.ASCII)
 
 Match: TypeAlias = re.Match[str]
 

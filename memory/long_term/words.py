@@ -5,11 +5,12 @@ people look for in Chinese. Here such a text is in the index by its characters a
 is looked for is in it by its pairs, or, where it is but one character, by that.
 """
 
-import re
 import unicodedata
 from collections.abc import Iterable, Sequence
 from hashlib import blake2b
 from typing import Final
+
+from bot.lazy_pattern import lazy_pattern
 
 # Thai to Khmer, the kana, the ideographs with their extensions, and Hangul, whose words have endings.
 UNSPACED: Final = (
@@ -17,11 +18,11 @@ UNSPACED: Final = (
     "\U00020000-\U0003ffff"
 )
 # Accents, and the points of Hebrew and Arabic; in other scripts, marks make other words.
-_MARKS: Final = re.compile(
+_MARKS: Final = lazy_pattern(
     "[\u0300-\u036f\u0591-\u05c7\u0610-\u061a\u064b-\u065f\u0670\u1ab0-\u1aff\u1dc0-\u1dff\u20d0-\u20ff\ufe20-\ufe2f]+"
 )
-_RUN: Final = re.compile(f"[{UNSPACED}]+")
-_WORD: Final = re.compile(f"[{UNSPACED}]+|[^\\W_{UNSPACED}]+")
+_RUN: Final = lazy_pattern(f"[{UNSPACED}]+")
+_WORD: Final = lazy_pattern(f"[{UNSPACED}]+|[^\\W_{UNSPACED}]+")
 MAX_WORDS: Final = 16  # of a query
 MAX_WORD: Final = 64  # characters
 MIN_PREFIX: Final = 4  # characters of a word that stands for all that begin like it

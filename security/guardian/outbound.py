@@ -15,6 +15,7 @@ import re
 from collections.abc import Iterator, Sequence
 from typing import Final
 
+from bot.lazy_pattern import lazy_pattern
 from security.guardian.findings import Finding, sum_up
 from security.verdict import HARMLESS, Level, Verdict
 
@@ -51,12 +52,12 @@ ASKING_ABROAD: Final = (
 )
 TAG_BYTES: Final = (b"\xf3\xa0\x80", b"\xf3\xa0\x81")  # how each of the tag letters begins in UTF-8
 AROUND: Final = 120  # characters of a demand, on each side of what gave it away
-CODE: Final = re.compile(r"```.*?(?:```|\Z)|`[^`\n]+`", re.DOTALL)
+CODE: Final = lazy_pattern(r"```.*?(?:```|\Z)|`[^`\n]+`", re.DOTALL)
 WHAT: Final = (
     r"(?:pass(?:word|phrase|code)|(?:api|access|secret|session|bot|auth|login)[ -](?:token|key)|private key|"
     r"(?:seed|recovery|backup) (?:phrase|words?|codes?)|pin|cvv|cvc|2fa code|one-time code|credentials)\b"
 )
-ASKS: Final = re.compile(
+ASKS: Final = lazy_pattern(
     rf"(?i)\b(?:reply|respond|answer|write back) with your (?:\w+ ){{0,3}}{WHAT}"
     rf"|\b(?:send|tell|give|dm|text|forward) me your (?:\w+ ){{0,3}}{WHAT}"
     rf"|\b(?:paste|type|enter|post|share|send|provide|write) your (?:\w+ ){{0,3}}{WHAT}[^.!?\n]{{0,20}}?"
@@ -69,25 +70,25 @@ ASKS: Final = re.compile(
     r"|(?:把|将)你?您?的(?:密码|口令|验证码|助记词|私钥)(?:发|告诉|发送|输入)"
     r"|(?:请)?(?:发送|告诉我|回复|输入)你?您?的(?:密码|验证码|助记词|私钥)(?:给我|到这里|在这里|到此)"
 )
-NEGATED: Final = re.compile(
+NEGATED: Final = lazy_pattern(
     r"(?i)\b(?:never|not|no one|nobody|avoid|without|who|asks?|if|nie|nicht|niemals|jamais|ne|nunca|no)\b"
     r"|n['’]t\b|别|不要|切勿|请勿"
 )
 BEFORE: Final = 60  # characters in which a warning begins
-SCRIPT_LINK: Final = re.compile(
+SCRIPT_LINK: Final = lazy_pattern(
     r"(?i)\]\(\s{0,4}<?\s{0,4}(?:(?:javascript|vbscript):|data:(?:text/html|image/svg|application/xhtml))"
 )
-BAIT: Final = re.compile(
+BAIT: Final = lazy_pattern(
     r"(?i)\b(?:verify|confirm|unlock|restore|validate|secure|update) your (?:\w+ ){0,2}"
     r"(?:account|identity|wallet|password|billing|payment|login)\b"
 )
-ODD_LINK: Final = re.compile(
+ODD_LINK: Final = lazy_pattern(
     r"(?i)https?://(?:[^/\s@]{1,100}@|\d{1,3}(?:\.\d{1,3}){3}(?=[:/\s)]|$)|(?:[\w-]{1,63}\.){0,5}xn--)"
 )
-OWN_ADDRESS: Final = re.compile(r"https?://(?:127\.|10\.|192\.168\.|172\.(?:1[6-9]|2\d|3[01])\.)")
+OWN_ADDRESS: Final = lazy_pattern(r"https?://(?:127\.|10\.|192\.168\.|172\.(?:1[6-9]|2\d|3[01])\.)")
 NEAR: Final = 300  # characters between bait and link
-TAGS: Final = re.compile(r"[\U000E0020-\U000E007F]{12,}")  # the longest flag has seven
-MARK: Final = re.compile(r"</?untrusted-[0-9a-f]{16}")
+TAGS: Final = lazy_pattern(r"[\U000E0020-\U000E007F]{12,}")  # the longest flag has seven
+MARK: Final = lazy_pattern(r"</?untrusted-[0-9a-f]{16}")
 
 
 def look(text: str) -> Verdict:

@@ -1,15 +1,15 @@
 """Secrets that are known by what stands before them: passwords, tokens in headers, logins in addresses."""
 
-import re
 from collections.abc import Iterator
 from itertools import islice
 
+from bot.lazy_pattern import lazy_pattern
 from security.redaction.gates import is_password, is_placeholder
 from security.redaction.matches import Match
 
 LOOK_BACK = 64  # characters before a value in which its name may stand
-VALUE = re.compile(r"(?:(?![\"'`,;<>{}\[\]|&])[!-~]){6,}+")
-BEHIND_AND = re.compile(r"&(?:(?![\"'`,;<>{}\[\]|])[!-~])*+")
+VALUE = lazy_pattern(r"(?:(?![\"'`,;<>{}\[\]|&])[!-~]){6,}+")
+BEHIND_AND = lazy_pattern(r"&(?:(?![\"'`,;<>{}\[\]|])[!-~])*+")
 MOST_SIGNS = 4  # in one value; more are not looked behind
 GLUE = r"\\?[\"'`]?\s{0,3}(?:[:=]{1,2}>?|：|\bis\b|\bist\b|\best\b|\bes\b|是|为|は)\s{0,3}\\?[\"'`]?\Z"
 WORDS = (
@@ -20,13 +20,13 @@ NAMES = (
     r"secret(?:[_ -]?(?:access[_ -]?)?key)?|token|sig|credentials?|authorization|密钥|令牌|秘钥"
     r"|(?:api|access|auth|account|private|encryption|signing|service|master)[_ -]?(?:key|token|secret)"
 )
-NAMED = re.compile(f"(?i)(?:{WORDS}|{NAMES}){GLUE}")
-BEARER = re.compile(r"(?i)(?:\bbearer|\bauthorization:\s{0,3}(?:basic|token))\s{1,3}\Z")
-TOKEN = re.compile(r"[A-Za-z0-9._~+/=-]{12,}")
+NAMED = lazy_pattern(f"(?i)(?:{WORDS}|{NAMES}){GLUE}")
+BEARER = lazy_pattern(r"(?i)(?:\bbearer|\bauthorization:\s{0,3}(?:basic|token))\s{1,3}\Z")
+TOKEN = lazy_pattern(r"[A-Za-z0-9._~+/=-]{12,}")
 NEAR = 12  # characters before a value in which a sign stands
-SIGN = re.compile(r"[:=]++")
-SIGNS = re.compile(r"[:=]|\b(?:is|ist|est|es)\s*[\"'`]?\Z|[：是为は]|(?i:bearer|basic|token)\s+\Z")
-LOGIN = re.compile(r"(?<=://)[^\s/@:]{0,64}+:([^\s/@]{3,128}+)@")
+SIGN = lazy_pattern(r"[:=]++")
+SIGNS = lazy_pattern(r"[:=]|\b(?:is|ist|est|es)\s*[\"'`]?\Z|[：是为は]|(?i:bearer|basic|token)\s+\Z")
+LOGIN = lazy_pattern(r"(?<=://)[^\s/@:]{0,64}+:([^\s/@]{3,128}+)@")
 
 
 def find_assigned(text: str, start: int, end: int) -> Iterator[Match]:

@@ -4,10 +4,11 @@ import re
 from collections.abc import Iterator
 from ipaddress import AddressValueError, IPv4Address, IPv6Address
 
+from bot.lazy_pattern import lazy_pattern
 from security.redaction.matches import Match
 
 LOOK_BACK = 40
-EMAIL = re.compile(
+EMAIL = lazy_pattern(
     r"(?<![A-Za-z0-9._%+@-])[A-Za-z0-9][A-Za-z0-9._%+-]{0,63}+@"
     r"(?:[A-Za-z0-9](?:[A-Za-z0-9-]{0,61}[A-Za-z0-9])?+\.){1,5}+(?:[A-Za-z]{2,24}|xn--[a-z0-9-]{2,40})(?![A-Za-z0-9])"
 )
@@ -22,8 +23,8 @@ PHONE_FORMS = (
     r"0(?:7\d{3}[ ]\d{6}|7\d{3}[ ]\d{3}[ ]\d{3}|20[ ]\d{4}[ ]\d{4}|1\d{3}[ ]\d{6}"
     r"|1\d\d[ ]\d{3}[ ]\d{4})",  # Britain
 )
-PHONE = re.compile(f"{NOT_A_DIGIT_BEFORE}(?<!\\+)(?:{'|'.join(PHONE_FORMS)}){NOT_A_DIGIT_AFTER}", re.ASCII)
-NAMED_PHONE = re.compile(
+PHONE = lazy_pattern(f"{NOT_A_DIGIT_BEFORE}(?<!\\+)(?:{'|'.join(PHONE_FORMS)}){NOT_A_DIGIT_AFTER}", re.ASCII)
+NAMED_PHONE = lazy_pattern(
     r"(?<![A-Za-z0-9_+])(?:\+|\()?\d(?:[ .\-/()]{0,2}\d){6,14}(?: ?x\d{1,5})?(?![A-Za-z0-9_])", re.ASCII
 )
 PHONE_WORD = (
@@ -31,14 +32,14 @@ PHONE_WORD = (
     r"|reach me (?:at|on)|t[ée]l[ée]phone|tel[ée]fono|rufnummer|nummer)\b"
     r"|电话|手机|手机号|号码|联系方式|携帯|電話)"
 )
-PHONE_NAME = re.compile(rf"{PHONE_WORD}[^\n0-9+]{{0,14}}\Z")
-IPV4 = re.compile(
+PHONE_NAME = lazy_pattern(rf"{PHONE_WORD}[^\n0-9+]{{0,14}}\Z")
+IPV4 = lazy_pattern(
     r"(?<![A-Za-z0-9_.-])(?:(?:25[0-5]|2[0-4]\d|1\d\d|[1-9]?\d)\.){3}(?:25[0-5]|2[0-4]\d|1\d\d|[1-9]?\d)"
     r"(?![A-Za-z0-9_])(?!\.\d)",
     re.ASCII,
 )
-IPV6 = re.compile(r"(?<![A-Za-z0-9_:.])(?=[0-9A-Fa-f:]*:[0-9A-Fa-f]*:)[0-9A-Fa-f:]{6,39}+(?![A-Za-z0-9_])")
-VERSION = re.compile(r"(?i)(?:\bv|version|release|build|section|port|python|==|>=|~=)\s{0,2}[:=]?\s{0,2}\Z")
+IPV6 = lazy_pattern(r"(?<![A-Za-z0-9_:.])(?=[0-9A-Fa-f:]*:[0-9A-Fa-f]*:)[0-9A-Fa-f:]{6,39}+(?![A-Za-z0-9_])")
+VERSION = lazy_pattern(r"(?i)(?:\bv|version|release|build|section|port|python|==|>=|~=)\s{0,2}[:=]?\s{0,2}\Z")
 
 
 def find_emails(text: str, start: int, end: int) -> Iterator[Match]:

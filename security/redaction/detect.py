@@ -4,6 +4,7 @@ import re
 from collections.abc import Callable, Iterator, Set
 from typing import TypeAlias
 
+from bot.lazy_pattern import lazy_pattern
 from security.redaction.assigned import find_assigned
 from security.redaction.contact import find_emails, find_ips, find_phones
 from security.redaction.formats import find_formats
@@ -15,15 +16,15 @@ Find: TypeAlias = Callable[[str, int, int], Iterator[Match]]
 LEAST = 6  # characters of what is worth a look
 # What comes first wins. A sign, and how many digits there are at least, say cheaply whether there can be one.
 DETECTORS: tuple[tuple[Group, int, re.Pattern[str], Find], ...] = (
-    ("secrets", 0, re.compile(r"[0-9@]|[!-~]{16}"), find_formats),
-    ("secrets", 0, re.compile(r"[0-9!@#$%^&*+?~]|[!-~]{10}"), find_assigned),
-    ("email", 0, re.compile(r"@"), find_emails),
-    ("iban", 2, re.compile(r"[A-Z]{2}[0-9]{2}[ A-Z0-9-]{11}"), find_ibans),
-    ("card", 13, re.compile(r"[2-6](?<![A-Za-z0-9_].)[0-9]{3}(?:[ -]?[0-9]){9}", re.DOTALL), find_cards),
-    ("national_id", 6, re.compile(r"[0-9](?:[ .A-Za-z-]{0,6}[0-9]){4}"), find_national_ids),
-    ("birth_date", 4, re.compile(r"[0-9].{0,12}[0-9]"), find_birth_dates),
-    ("phone", 7, re.compile(r"[0-9](?:[ .()/-]{0,2}[0-9]){6}"), find_phones),
-    ("ip", 0, re.compile(r"[0-9]\.[0-9]|[0-9A-Fa-f]*:[0-9A-Fa-f]*:"), find_ips),
+    ("secrets", 0, lazy_pattern(r"[0-9@]|[!-~]{16}"), find_formats),
+    ("secrets", 0, lazy_pattern(r"[0-9!@#$%^&*+?~]|[!-~]{10}"), find_assigned),
+    ("email", 0, lazy_pattern(r"@"), find_emails),
+    ("iban", 2, lazy_pattern(r"[A-Z]{2}[0-9]{2}[ A-Z0-9-]{11}"), find_ibans),
+    ("card", 13, lazy_pattern(r"[2-6](?<![A-Za-z0-9_].)[0-9]{3}(?:[ -]?[0-9]){9}", re.DOTALL), find_cards),
+    ("national_id", 6, lazy_pattern(r"[0-9](?:[ .A-Za-z-]{0,6}[0-9]){4}"), find_national_ids),
+    ("birth_date", 4, lazy_pattern(r"[0-9].{0,12}[0-9]"), find_birth_dates),
+    ("phone", 7, lazy_pattern(r"[0-9](?:[ .()/-]{0,2}[0-9]){6}"), find_phones),
+    ("ip", 0, lazy_pattern(r"[0-9]\.[0-9]|[0-9A-Fa-f]*:[0-9A-Fa-f]*:"), find_ips),
 )
 
 

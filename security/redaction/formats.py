@@ -3,6 +3,7 @@
 import re
 from collections.abc import Iterator
 
+from bot.lazy_pattern import lazy_pattern
 from security.redaction.gates import is_placeholder, is_random
 from security.redaction.matches import Match
 
@@ -76,7 +77,7 @@ FORMATS: dict[str, str] = {
 }
 LEAST = 20  # characters of the shortest one
 # With what each of them begins, as short as still says something; the last two have it in their middle.
-HEADS = re.compile(
+HEADS = lazy_pattern(
     r"(?<![A-Za-z0-9-])(?:sk[-_]|gh[pousr]_|github_p|gl[a-z]{1,5}[-_]|xox|xapp-|hooks\.s|[0-9]{8,10}:A|bot[0-9]{8}"
     r"|discord|[MNO][A-Za-z0-9]{22}|[rp]k_|whsec_|A(?:KIA|SIA|BIA|CCA|ROA|IDA|Iza|TATT3|GE-SEC)|GOCSPX-|ya29\."
     r"|1//0|npm_|pypi-|rubygems_|hf_|api_org_|r8_|gsk_|xai-|pplx-|tvly-|fw_|nvapi-|lsv2_|SG\.|key-|xkeysib-"
@@ -87,7 +88,9 @@ HEADS = re.compile(
 # A letter before may be the end of an escape, as in `\nghp_...` inside JSON, or of a percent sequence.
 BEFORE = r"(?:(?<![A-Za-z0-9_-])|(?<=\\[nrt])|(?<=%[0-9A-F][0-9A-F])|(?<=[0-9]_))"
 NAMES = tuple(FORMATS)
-ANY = re.compile(f"{BEFORE}(?:" + "|".join(f"(?:{pattern})" for pattern in FORMATS.values()) + ")", re.ASCII)
+ANY = lazy_pattern(
+    f"{BEFORE}(?:" + "|".join(f"(?:{pattern})" for pattern in FORMATS.values()) + ")", re.ASCII
+)
 
 
 def may_be_key(text: str, start: int, end: int) -> bool:

@@ -1,23 +1,24 @@
 """Tells what looks like a secret and is none: placeholders, samples of manuals, words."""
 
-import re
 from collections import Counter
 from math import log2
 
-PLACEHOLDER = re.compile(
+from bot.lazy_pattern import lazy_pattern
+
+PLACEHOLDER = lazy_pattern(
     r"(?i:example|sample|placeholder|change_?me|dummy|your[_-]|[_-]here\b|xxxx|redacted|insert[_-]"
     r"|replace[_-]|0{6}|1234567890|12345678\Z|abcdefgh|foobar|deadbeef|lorem)|(.)\1{5}|\*\*\*|\.\.\.|\$\{|\$\(|\{\{|%s"
 )
-CODE = re.compile(
+CODE = lazy_pattern(
     r"[A-Za-z_][A-Za-z_0-9]*(?:\.[A-Za-z_][A-Za-z_0-9]*)*+\("
     r"|(?:[a-z_]+\.)+[a-z_]+\Z|\$[A-Z_]+\Z|\$?[{<\[(]"
     r"|(?:self|cls|this|os|env|config|settings|process|request|args)\."
 )
-JUMBLED = re.compile(
+JUMBLED = lazy_pattern(
     r"(?=[a-zA-Z]*[A-Z]{2})(?:[a-z]*[A-Z]+[a-z]+){2}[a-z]*[A-Z]|(?=[a-zA-Z]*[A-Z]{2})(?:[A-Z]+[a-z]+){3}"
 )
 LEAST_JUMBLED = 10  # letters that can be told from words by their cases
-ADDRESS = re.compile(r"[a-z][a-z0-9+.-]*://|~?/|\./")
+ADDRESS = lazy_pattern(r"[a-z][a-z0-9+.-]*://|~?/|\./")
 
 
 def entropy(value: str) -> float:

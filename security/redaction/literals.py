@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable, Iterator
 from typing import Final
 from urllib.parse import quote, quote_plus
 
+from bot.lazy_pattern import lazy_pattern
 from security.redaction.edits import Writer
 from security.redaction.matches import CONFIGURED
 
@@ -24,11 +25,11 @@ class Literals:
         for variant in found:
             self._rests.setdefault(variant[:SURE], []).append(variant[SURE:])
         heads = sorted(self._rests, key=len, reverse=True)
-        self._any = re.compile("|".join(map(re.escape, heads))) if heads else None
+        self._any = lazy_pattern("|".join(map(re.escape, heads))) if heads else None
         self._beginnings = sorted({head[:LEAST] for head in heads})
-        self._beginning = re.compile("|".join(map(re.escape, self._beginnings)))
+        self._beginning = lazy_pattern("|".join(map(re.escape, self._beginnings)))
         pairs, firsts = ({re.escape(head[:size]) for head in heads} for size in (2, 1))
-        self._first = re.compile(f"{'|'.join(sorted(pairs))}|(?:{'|'.join(sorted(firsts))})\\Z")
+        self._first = lazy_pattern(f"{'|'.join(sorted(pairs))}|(?:{'|'.join(sorted(firsts))})\\Z")
         self._prefixes = frozenset(head[:size] for head in heads for size in range(1, len(head)))
         self._enough = {
             head[:size]

@@ -4,6 +4,7 @@ import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
+from bot.lazy_pattern import lazy_pattern
 from security.redaction.checksums import (
     iban_length,
     is_brazilian_cpf,
@@ -23,18 +24,18 @@ LOOK_BACK = 48  # characters before a number in which its name may stand
 SEPARATORS = str.maketrans("", "", " -./\u00a0")
 ALONE = r"(?<![A-Za-z0-9_])(?<![0-9][.,])"
 ENDS = r"(?![A-Za-z0-9_])(?![.,][0-9])"
-CARD = re.compile(rf"{ALONE}[2-6]\d{{3}}(?:[ -]?\d){{9,15}}{ENDS}", re.ASCII)
+CARD = lazy_pattern(rf"{ALONE}[2-6]\d{{3}}(?:[ -]?\d){{9,15}}{ENDS}", re.ASCII)
 CARD_LENGTHS = (
-    (re.compile(r"4"), (13, 16, 19)),
-    (re.compile(r"5[1-5]|222[1-9]|22[3-9]|2[3-6]|27[01]|2720"), (16,)),
-    (re.compile(r"3[47]"), (15,)),
-    (re.compile(r"30[0-5]|3[689]"), (14, 16)),
-    (re.compile(r"6011|64[4-9]|65|35(?:2[89]|[3-8])"), (16, 19)),
-    (re.compile(r"62"), (16, 17, 18, 19)),
-    (re.compile(r"5018|5020|5038|5[678]|6304|6759|676[1-3]"), (13, 15, 16, 18, 19)),
+    (lazy_pattern(r"4"), (13, 16, 19)),
+    (lazy_pattern(r"5[1-5]|222[1-9]|22[3-9]|2[3-6]|27[01]|2720"), (16,)),
+    (lazy_pattern(r"3[47]"), (15,)),
+    (lazy_pattern(r"30[0-5]|3[689]"), (14, 16)),
+    (lazy_pattern(r"6011|64[4-9]|65|35(?:2[89]|[3-8])"), (16, 19)),
+    (lazy_pattern(r"62"), (16, 17, 18, 19)),
+    (lazy_pattern(r"5018|5020|5038|5[678]|6304|6759|676[1-3]"), (13, 15, 16, 18, 19)),
 )
-CHINESE_BANK = re.compile(r"62\d{14,17}")
-IBAN = re.compile(r"(?<![A-Za-z0-9_])[A-Z]{2}\d{2}(?:[ -]?[A-Z0-9]){11,30}+", re.ASCII)
+CHINESE_BANK = lazy_pattern(r"62\d{14,17}")
+IBAN = lazy_pattern(r"(?<![A-Za-z0-9_])[A-Z]{2}\d{2}(?:[ -]?[A-Z0-9]){11,30}+", re.ASCII)
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,8 +54,8 @@ class Number:
 
 
 def _number(kind: str, form: str, holds: Callable[[str], bool], name: str = "") -> Number:
-    pattern = re.compile(f"{ALONE}(?:{form}){ENDS}", re.ASCII)
-    return Number(kind, pattern, holds, re.compile(rf"(?i:{name})[^\n0-9]{{0,24}}\Z") if name else None)
+    pattern = lazy_pattern(f"{ALONE}(?:{form}){ENDS}", re.ASCII)
+    return Number(kind, pattern, holds, lazy_pattern(rf"(?i:{name})[^\n0-9]{{0,24}}\Z") if name else None)
 
 
 def _is_given(value: str) -> bool:
@@ -94,7 +95,7 @@ MONTH = (
     r"(?i:jan|feb|mar|apr|mai|may|jun|jul|aug|sep|oct|okt|nov|dec|dez|ene|ago|dic|avr|fev|mag|giu|lug|set|ott)"
     r"[a-z]{0,8}\.?"
 )
-DATE = re.compile(
+DATE = lazy_pattern(
     rf"(?<![A-Za-z0-9_.,:/-])(?:(?:19|20)\d\d[-./](?:1[0-2]|0?\d)[-./](?:3[01]|[12]\d|0?\d)"
     rf"|(?:19|20)\d\d年(?:1[0-2]|0?\d)月(?:3[01]|[12]\d|0?\d)日"
     r"|(?:3[01]|[12]\d|0?\d)[-./ ](?:1[0-2]|0?\d|3[01]|[12]\d)[-./ ](?:(?:19|20)\d\d|\d\d)"
@@ -102,14 +103,14 @@ DATE = re.compile(
     r"(?![A-Za-z0-9_])(?![-./][0-9])",
     re.ASCII,
 )
-LATE_YEAR = re.compile(
+LATE_YEAR = lazy_pattern(
     r"(?<![A-Za-z0-9_])(?:3[01]|[12]\d|0?\d)(?:st|nd|rd|th)?, ?(?:19|20)\d\d(?![A-Za-z0-9_])", re.ASCII
 )
 BIRTH_WORD = (
     r"(?i:\bdob\b|d\.o\.b|birth|\bborn\b|geboren|geburt|\bgeb\.|n[ée]e? le|naissance|nacid|nacimiento|nascid"
     r"|nascimento|nato il|nata il|nascita|rodilsya|рожд|родил|出生|生日|生年月日|생년월일)"
 )
-BIRTH = re.compile(rf"{BIRTH_WORD}[^\n]{{0,24}}\Z")
+BIRTH = lazy_pattern(rf"{BIRTH_WORD}[^\n]{{0,24}}\Z")
 
 
 def find_cards(text: str, start: int, end: int) -> Iterator[Match]:

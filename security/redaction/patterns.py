@@ -3,6 +3,7 @@
 import re
 from collections.abc import Callable
 
+from bot.lazy_pattern import lazy_pattern
 from security.redaction.detect import Detector
 from security.redaction.edits import Writer
 from security.redaction.matches import Match
@@ -15,8 +16,8 @@ GIVEN_UP = (
     112  # characters of a long unit that are let go at a time; the rest is looked at again with what follows
 )
 MANY = 48  # characters that are worth a quick look at all of them
-LAST_BEGINNING = re.compile(r".*[ \n](?=[a-z])", re.DOTALL)  # no unit goes on there: see `GLUE` in `units.py`
-TAIL = re.compile(r"[A-Za-z0-9_+/=.~%-]*+")
+LAST_BEGINNING = lazy_pattern(r".*[ \n](?=[a-z])", re.DOTALL)  # no unit goes on there: see `GLUE`
+TAIL = lazy_pattern(r"[A-Za-z0-9_+/=.~%-]*+")
 
 
 class PatternStage:

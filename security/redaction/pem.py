@@ -9,23 +9,24 @@ import re
 from collections.abc import Callable
 from typing import Final
 
+from bot.lazy_pattern import lazy_pattern
 from security.redaction.edits import Writer
 
 KIND: Final = "private_key"
 SPACE = r"(?:[\s\"'+>|*#,]|\\[nrt]?)"
 BASE64 = r"[A-Za-z0-9+/=]"
 FIELD = r"(?:Proc-Type|DEK-Info|Version|Comment|Hash|Charset)"
-HEAD = re.compile(
+HEAD = lazy_pattern(
     rf"-----BEGIN (?:[A-Z0-9]{{1,10}} ){{0,2}}PRIVATE KEY(?: BLOCK)?-----{SPACE}{{1,8}}"
     rf"(?:{BASE64}{{20}}|{FIELD}: )"
 )
 LONGEST_HEAD = 100  # characters of `HEAD` at most
-START = re.compile(r"-{1,5}\Z|-----B")
-LINE = re.compile(rf"(?P<word>{BASE64}{{20,}}+)|{SPACE}++|{FIELD}: [^\n\\]*+")
-REST_OF_FIELD = re.compile(r"[^\n\\]*+")
-REST_OF_WORD = re.compile(rf"{BASE64}*+")
-LAST = re.compile(rf"(?:{BASE64}{{0,19}}+{SPACE}{{0,8}}+){{0,3}}-----END [A-Z0-9 ]{{0,40}}-----")
-CUT_OFF = re.compile(rf"{BASE64}*+{SPACE}*+-*+[A-Z ]*+\Z")  # the last line of a text that breaks off
+START = lazy_pattern(r"-{1,5}\Z|-----B")
+LINE = lazy_pattern(rf"(?P<word>{BASE64}{{20,}}+)|{SPACE}++|{FIELD}: [^\n\\]*+")
+REST_OF_FIELD = lazy_pattern(r"[^\n\\]*+")
+REST_OF_WORD = lazy_pattern(rf"{BASE64}*+")
+LAST = lazy_pattern(rf"(?:{BASE64}{{0,19}}+{SPACE}{{0,8}}+){{0,3}}-----END [A-Z0-9 ]{{0,40}}-----")
+CUT_OFF = lazy_pattern(rf"{BASE64}*+{SPACE}*+-*+[A-Z ]*+\Z")  # the last line of a text that breaks off
 LONGEST_LAST = 160  # characters of `LAST` at most
 
 

@@ -8,6 +8,7 @@ import re
 from collections.abc import Callable, Set
 from typing import Final
 
+from bot.lazy_pattern import lazy_pattern
 from security.redaction.contact import PHONE, PHONE_WORD
 from security.redaction.detect import DETECTORS, LEAST
 from security.redaction.formats import LEAST as LEAST_KEY
@@ -27,13 +28,13 @@ ALIKE: Final = bytes(0x61 if 0x30 <= byte <= 0x39 else byte for byte in range(25
 LONG_WORD: Final = b"a" * 10  # shorter ones are dull: see `units.py`
 LONG_RUN: Final = b"a" * LEAST_KEY
 # Letters that `re` takes for ASCII ones in another case, and names of `assigned.py` that are not ASCII.
-FOREIGN_LETTER: Final = re.compile("[ſKıİ]")
-FOREIGN_NAME: Final = re.compile(r"(?i)contrase|пароль|密码|口令|パスワード|密钥|令牌|秘钥|[ſKıİ]")
+FOREIGN_LETTER: Final = lazy_pattern("[ſKıİ]")
+FOREIGN_NAME: Final = lazy_pattern(r"(?i)contrase|пароль|密码|口令|パスワード|密钥|令牌|秘钥|[ſKıİ]")
 
-SOCIAL_INSURANCE: Final = re.compile(r"\bsin\b")
-A_PHONE: Final = re.compile(PHONE_WORD)
+SOCIAL_INSURANCE: Final = lazy_pattern(r"\bsin\b")
+A_PHONE: Final = lazy_pattern(PHONE_WORD)
 # Numbers of persons that need no name before them, from their first digit on.
-NATIONAL_ID: Final = re.compile(
+NATIONAL_ID: Final = lazy_pattern(
     r"[0-9](?<![0-9][0-9])(?:"
     r"[0-9]{16}[0-9Xx]|[0-9]{2}-[0-9]{2}-[0-9]{4}|[0-9]{2}\.[0-9]{3}\.[0-9]{3}|[0-9]{6,7}-?[A-Za-z]"
     r"|[0-9][A-Za-z][0-9]{2}[A-Za-z][0-9]{3}|[0-9](?: ?[0-9]{2}){2} ?[A-D]"

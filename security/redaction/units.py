@@ -4,8 +4,7 @@ Where a unit ends depends on a few characters around that place and on nothing e
 whatever pieces the text came.
 """
 
-import re
-
+from bot.lazy_pattern import lazy_pattern
 from security.redaction.assigned import NEAR, SIGNS
 
 MOST = 240  # characters of a unit that are looked at together
@@ -33,14 +32,16 @@ GLUE = (
 )
 
 # No rule matches in up to 9 characters without a digit, @ or %; a text is mostly that.
-DULL = re.compile(rf"(?:(?<!{INSIDE}){LETTERS}{{0,9}}+)?+{OUTSIDE}++(?:{LETTERS}{{0,9}}+{OUTSIDE}++)*+")
+DULL = lazy_pattern(rf"(?:(?<!{INSIDE}){LETTERS}{{0,9}}+)?+{OUTSIDE}++(?:{LETTERS}{{0,9}}+{OUTSIDE}++)*+")
 # A longer word that begins a unit belongs to nothing that is found, e-mail addresses aside: keys begin
 # otherwise, and an Italian code has six letters there. What stands behind it is looked at by itself.
-WORD = re.compile(r"(?!discord|rubygems|glagent|xkeysib|dapi|pat|[MNO]|[A-Fa-f]+(?![a-z]))[A-Za-z][a-z]{6,}+")
-REST_OF_WORD = re.compile(r"[a-z]*+")
-UNIT = re.compile(rf"{INSIDE}*+(?:{GLUE}{INSIDE}*+)*+{OUTSIDE}")
+WORD = lazy_pattern(
+    r"(?!discord|rubygems|glagent|xkeysib|dapi|pat|[MNO]|[A-Fa-f]+(?![a-z]))[A-Za-z][a-z]{6,}+"
+)
+REST_OF_WORD = lazy_pattern(r"[a-z]*+")
+UNIT = lazy_pattern(rf"{INSIDE}*+(?:{GLUE}{INSIDE}*+)*+{OUTSIDE}")
 # Where a unit may go on behind a blank or comma, by what is there already; elsewhere no more is awaited.
-OPEN = re.compile(
+OPEN = lazy_pattern(
     "[ \u00a0](?:"
     + "|".join(before for before, _ in AROUND)
     + r")(?:[A-Z]{0,4}|[A-Z][a-z]|[12]|(?:19|20)[0-9]?)\Z|(?<=[0-9a-z]), ?(?:[12]|(?:19|20)[0-9]?)?\Z"

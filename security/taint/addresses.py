@@ -6,6 +6,8 @@ from collections.abc import Iterator
 from typing import Final, NamedTuple
 from urllib.parse import unquote
 
+from bot.lazy_pattern import lazy_pattern
+
 # What clients take for the end of a host's name: the countries and the common ones of the IANA root zone.
 COUNTRIES: Final = (
     "ac ad ae af ag ai al am ao aq ar as at au aw ax az ba bb bd be bf bg bh bi bj bm bn bo br bs bt "
@@ -47,8 +49,8 @@ NAME: Final = r"(?:[A-Za-z0-9_](?:[A-Za-z0-9_\-]{0,62})\.){1,10}(?P<ending>[A-Za
 BARE: Final = rf"(?<!\w){NAME}(?![\w\-])(?:(?::\d+)?[/?#\\][!-~]*)?"
 BY_NUMBER: Final = r"(?<![\w.])\d{1,3}(?:\.\d{1,3}){3}(?::\d+)?[/?#](?!\d{1,2}(?![\w/?#]))[!-~]*"
 REST_OF_NAME: Final = r"\A\.(?P<rest>[A-Za-z]{2,24})[/?#][!-~]*"  # behind a letter that is not ASCII
-ADDRESS: Final = re.compile(f"{WITH_SCHEME}|{BY_MAIL}|{BARE}|{BY_NUMBER}|{REST_OF_NAME}", re.IGNORECASE)
-CLOSING: Final = re.compile(r"[\"'`<>()\[\]{}|,;]")
+ADDRESS: Final = lazy_pattern(f"{WITH_SCHEME}|{BY_MAIL}|{BARE}|{BY_NUMBER}|{REST_OF_NAME}", re.IGNORECASE)
+CLOSING: Final = lazy_pattern(r"[\"'`<>()\[\]{}|,;]")
 TRAILING: Final = ".,;:!?'\"*_~)]}>|`"
 PLAIN_LABELS: Final = 2  # of a host that has no room for anything else
 
