@@ -3,8 +3,9 @@
 import asyncio
 import logging
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Final, Protocol
+
+import msgspec
 
 from bot.agent.audit import Audit, AuditEvent
 from bot.commands.admin import NAME, PRESENCE, STATES, clean_activity, clean_name, read_presence
@@ -67,8 +68,7 @@ class Adjustable(Frozen, frozen=True, kw_only=True):
         return self.configured if self.changed is None else self.changed.value
 
 
-@dataclass(frozen=True, slots=True)
-class Knob:
+class Knob(msgspec.Struct, frozen=True):
     """How one setting is changed.
 
     Attributes:

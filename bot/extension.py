@@ -1,9 +1,11 @@
 """What a bot can be extended with, and where it is registered: tools, commands, hooks."""
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
 from types import ModuleType
 from typing import Any, TypeVar, Unpack, overload
+
+import msgspec
+from msgspec.structs import replace
 
 from bot.commands.call import Command
 from bot.commands.declare import CommandOptions, Function, declare_command
@@ -17,8 +19,7 @@ C = TypeVar("C")
 S = TypeVar("S")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Parts:
+class Parts(msgspec.Struct, frozen=True, kw_only=True):
     """What `@tool`, `@command` and `@hook` have made."""
 
     tools: tuple[Tool, ...] = ()

@@ -17,7 +17,6 @@ import sys
 import threading
 from collections.abc import Callable, Collection, Iterator, Mapping
 from concurrent.futures import Future
-from dataclasses import dataclass, field, replace
 from functools import partial
 from importlib.machinery import SourceFileLoader
 from importlib.metadata import EntryPoint, entry_points
@@ -25,6 +24,8 @@ from pathlib import Path
 from types import ModuleType
 from typing import Generic, NoReturn, TypeAlias
 
+import msgspec
+from msgspec.structs import replace
 from pydantic import ValidationError
 from typing_extensions import TypeVar
 
@@ -77,8 +78,7 @@ class PluginApi(Extension, Generic[S]):
         return path
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Plugin:
+class Plugin(msgspec.Struct, frozen=True, kw_only=True):
     """A plugin that was found.
 
     Attributes:
@@ -90,12 +90,11 @@ class Plugin:
     name: str
     place: str
     version: str = ""
-    parts: Parts = field(default_factory=Parts)
+    parts: Parts = msgspec.field(default_factory=Parts)
     fault: str | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Found:
+class _Found(msgspec.Struct, frozen=True, kw_only=True):
     """A plugin that is not loaded yet."""
 
     name: str

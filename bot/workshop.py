@@ -3,10 +3,11 @@
 import logging
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import AsyncExitStack
-from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
 from typing import Self
+
+import msgspec
 
 from bot.agent.audit import Audit
 from bot.agent.questions import QuestionDesk
@@ -46,8 +47,7 @@ log = logging.getLogger(__name__)
 KEEP_RESULTS = 30 * 86_400.0  # seconds
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class WorkshopSettings:
+class WorkshopSettings(msgspec.Struct, frozen=True, kw_only=True):
     """What it takes from the settings; `home` is the data directory, `sees`: the model takes pictures."""
 
     home: Path
@@ -65,8 +65,7 @@ class WorkshopSettings:
         return self.home / "workspace"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Gates:
+class Gates(msgspec.Struct, frozen=True, kw_only=True):
     """What looks at calls beside hooks and approvals.
 
     Attributes:

@@ -5,9 +5,9 @@ import re
 import time
 from collections import OrderedDict, deque
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Final, TypeAlias
 
+import msgspec
 from msgspec.structs import replace
 
 from bot.bus import Bus
@@ -26,8 +26,7 @@ FIRST_UNSPACED: Final = 0x2E80  # the scripts of East Asia begin here; they put 
 Clock: TypeAlias = Callable[[], float]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Rules:
+class Rules(msgspec.Struct, frozen=True, kw_only=True):
     """What is decided elsewhere.
 
     Attributes:

@@ -4,11 +4,11 @@ import asyncio
 import logging
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import AbstractAsyncContextManager, AsyncExitStack
-from dataclasses import dataclass
 from importlib import import_module
 from types import TracebackType
 from typing import Final, Protocol, Self
 
+import msgspec
 from starlette.responses import PlainTextResponse
 from starlette.routing import Mount, Router
 from starlette.types import Receive, Scope, Send
@@ -53,8 +53,7 @@ class Stores(Protocol):
     def state(self, channel: str, account: str) -> State: ...
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Surroundings:
+class Surroundings(msgspec.Struct, frozen=True, kw_only=True):
     """What all accounts share."""
 
     bus: Bus

@@ -1,8 +1,8 @@
 """The history of the sessions, as people read it."""
 
 import sqlite3
-from dataclasses import dataclass
 
+import msgspec
 from msgspec.structs import replace
 
 from bot.messages import InboundMessage, SessionKey, StoredMessage, decode_inbound
@@ -10,8 +10,7 @@ from memory.database import Database
 from memory.rows import LINE, follow_alias, line_from
 
 
-@dataclass(frozen=True, slots=True)
-class SessionInfo:
+class SessionInfo(msgspec.Struct, frozen=True):
     """A session in a list; `updated_at` is in seconds since 1970."""
 
     session: SessionKey

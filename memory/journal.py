@@ -3,8 +3,8 @@
 import sqlite3
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass
 
+import msgspec
 from msgspec.structs import replace
 
 from bot.agent.store import Accepted, Amended, Begun, Pending, Recovery, TurnRecord
@@ -31,8 +31,7 @@ from memory.worker import Gathered
 KEEP_DONE = 30 * 86_400  # seconds that the dedupe key of an answered message is kept
 
 
-@dataclass(frozen=True, slots=True)
-class JournalEntry:
+class JournalEntry(msgspec.Struct, frozen=True):
     """An accepted message that is not done, as the journal has it; times are seconds since 1970."""
 
     run: RunId

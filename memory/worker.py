@@ -5,9 +5,10 @@ import logging
 import sqlite3
 import threading
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from queue import Empty, SimpleQueue
 from typing import Generic, TypeAlias, TypeVar
+
+import msgspec
 
 from bot.errors import BotError, StoreError
 
@@ -21,8 +22,7 @@ MAX_BATCH = 512  # jobs that share one commit
 MAX_PENDING = 20_000  # jobs that may wait; past it the callers do
 
 
-@dataclass(frozen=True, slots=True)
-class Gathered(Generic[Item, Result]):
+class Gathered(msgspec.Struct, Generic[Item, Result], frozen=True):
     """A job that costs little more for many than for one: those that wait together are done as one.
 
     Attributes:

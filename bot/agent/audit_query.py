@@ -3,11 +3,12 @@
 import csv
 import json
 from collections.abc import Sequence
-from dataclasses import dataclass
 from datetime import datetime
 from fnmatch import fnmatchcase
 from io import StringIO
 from typing import Final, get_args
+
+import msgspec
 
 from bot.agent.audit import AuditEntry, Severity
 from bot.messages import encoder
@@ -19,8 +20,7 @@ COLUMNS: Final = (
 )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Query:
+class Query(msgspec.Struct, frozen=True, kw_only=True):
     """Which events are wanted; what is `None` is not asked for.
 
     Attributes:

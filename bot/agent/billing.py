@@ -2,9 +2,9 @@
 
 import asyncio
 import logging
-from dataclasses import dataclass
 from typing import Final, Protocol
 
+import msgspec
 from msgspec.structs import replace
 
 from bot.agent.accounts import Account, Accounts, Books, Calendar, Payer, Scope
@@ -25,8 +25,7 @@ MAX_NAME = 200  # characters of a model's name, which servers may make up
 SAMPLE = 1_000_000  # tokens, to learn from a calibration by how much a guess may be off
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Terms:
+class Terms(msgspec.Struct, frozen=True, kw_only=True):
     """What the bills of a bot have in common."""
 
     prices: Prices
@@ -37,8 +36,7 @@ class Terms:
     currency: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Call:
+class Call(msgspec.Struct, frozen=True, kw_only=True):
     """A model call that is under way.
 
     Attributes:

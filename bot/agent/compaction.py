@@ -10,9 +10,10 @@ import asyncio
 import logging
 from collections import deque
 from collections.abc import Awaitable, Callable, Iterable, Sequence
-from dataclasses import dataclass
 from datetime import datetime
 from typing import NamedTuple, TypeAlias
+
+import msgspec
 
 from bot.agent.estimate import FRAME_TOKENS, Calibration, estimate_prompt
 from bot.agent.folding import (
@@ -112,8 +113,7 @@ class Entry(NamedTuple):
     text: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Order:
+class _Order(msgspec.Struct, frozen=True, kw_only=True):
     """How a summary is to be made: room for its prompt and for its text, by our estimate."""
 
     complete: Complete
@@ -123,8 +123,7 @@ class _Order:
     focus: str = ""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Room:
+class _Room(msgspec.Struct, frozen=True, kw_only=True):
     """The room for a prompt, by our estimate.
 
     Attributes:

@@ -4,10 +4,10 @@ import asyncio
 import logging
 import time
 from collections.abc import Coroutine, Sequence
-from dataclasses import dataclass
 from types import TracebackType
 from typing import Self
 
+import msgspec
 from msgspec.structs import replace
 
 from bot.agent.amending import Amending
@@ -47,8 +47,7 @@ DROPPED = "[Dropped: too many messages were waiting here]"
 FULL = "There are already {waiting} messages waiting here. Please let me answer those first."
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RunningTurn:
+class RunningTurn(msgspec.Struct, frozen=True, kw_only=True):
     """A turn that is being done, for people who look after the bot."""
 
     session: str

@@ -1,14 +1,14 @@
 """What the loop takes from the settings."""
 
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass, field
+
+import msgspec
 
 from bot.agent.control import Everybody, People
 from bot.agent.renewal import Renewal
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class LoopSettings:
+class LoopSettings(msgspec.Struct, frozen=True, kw_only=True):
     """What the loop takes from the settings.
 
     Attributes:
@@ -28,7 +28,7 @@ class LoopSettings:
     shutdown_grace: float
     live_channels: Collection[str]
     history: int
-    debounce: Mapping[str, float] = field(default_factory=dict)
-    group_context: Mapping[str, int] = field(default_factory=dict)
-    people: People = field(default_factory=Everybody)
+    debounce: Mapping[str, float] = msgspec.field(default_factory=dict)
+    group_context: Mapping[str, int] = msgspec.field(default_factory=dict)
+    people: People = msgspec.field(default_factory=Everybody)
     renewal: Renewal | None = None

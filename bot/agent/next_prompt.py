@@ -1,7 +1,8 @@
 """The prompt that the next turn of a session would get, measured without one being begun."""
 
-from dataclasses import dataclass
 from typing import Protocol
+
+import msgspec
 
 from bot.agent.estimate import Breakdown, Meter
 from bot.agent.prompt import Prompt
@@ -49,8 +50,7 @@ def offer_nothing(message: InboundMessage) -> tuple[ToolSchema, ...]:
     return ()
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Measured:
+class Measured(msgspec.Struct, frozen=True, kw_only=True):
     """The prompt, what it was made of, and what fills it."""
 
     begun: Begun

@@ -1,6 +1,6 @@
 """What a person is told where a budget leaves no room for a model call."""
 
-from dataclasses import dataclass
+import msgspec
 
 from bot.agent.accounts import Account, Calendar, Kind
 from bot.agent.prices import Rate, say_cost
@@ -26,8 +26,7 @@ NO_PRICE = (
 )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Shortage:
+class Shortage(msgspec.Struct, frozen=True, kw_only=True):
     """A call that an account can't pay.
 
     Attributes:

@@ -1,8 +1,9 @@
 """Places in a turn where guards, memory, tools and hooks join; an empty place costs nothing."""
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
 from typing import Protocol
+
+import msgspec
 
 from bot.agent.accounts import Scope
 from bot.agent.asides import Display
@@ -183,8 +184,7 @@ class NoToolSource:
         return self._none
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Seams:
+class Seams(msgspec.Struct, frozen=True, kw_only=True):
     """What has joined; checks run in the order of the fields.
 
     Attributes:
@@ -209,11 +209,11 @@ class Seams:
     media: MediaSource | None = None
     operators: Operators | None = None
     on_spent: Callable[[InboundMessage, Scope, str], None] | None = None
-    tools: ToolSource = field(default_factory=NoToolSource)
-    moments: Moments = field(default_factory=Moments)
-    display: Display = field(default_factory=Display)
-    spending: Spending = field(default_factory=Spending)
-    shortening: HistoryShortening | NoHistoryShortening = field(default_factory=NoHistoryShortening)
+    tools: ToolSource = msgspec.field(default_factory=NoToolSource)
+    moments: Moments = msgspec.field(default_factory=Moments)
+    display: Display = msgspec.field(default_factory=Display)
+    spending: Spending = msgspec.field(default_factory=Spending)
+    shortening: HistoryShortening | NoHistoryShortening = msgspec.field(default_factory=NoHistoryShortening)
 
     @property
     def outward(self) -> Outward | None:

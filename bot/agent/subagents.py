@@ -4,9 +4,9 @@ import asyncio
 import time
 from collections.abc import AsyncIterator, Callable, Iterator, Sequence
 from contextlib import aclosing, contextmanager
-from dataclasses import dataclass, field
 from typing import Final, Protocol
 
+import msgspec
 from msgspec.structs import replace
 
 from bot.agent.history import estimate_tokens
@@ -49,8 +49,7 @@ class Router(Protocol):
     def model(self, session: SessionKey) -> str | None: ...
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Subagent:
+class Subagent(msgspec.Struct, frozen=True, kw_only=True):
     """A sub-agent at work.
 
     Attributes:
@@ -63,7 +62,7 @@ class Subagent:
     session: SessionKey
     task: str
     depth: int
-    began_at: float = field(default_factory=time.monotonic)
+    began_at: float = msgspec.field(default_factory=time.monotonic)
 
 
 class Subagents:

@@ -4,10 +4,12 @@ import asyncio
 import logging
 from collections.abc import AsyncGenerator, Callable, Iterable, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
-from dataclasses import dataclass, replace
 from importlib import import_module
 from types import TracebackType
 from typing import Any, Self
+
+import msgspec
+from msgspec.structs import replace
 
 from bot.agent.asides import Display
 from bot.agent.compaction import Summary
@@ -54,8 +56,7 @@ log = logging.getLogger(__name__)
 FINISH_SECONDS = 10.0  # what is begun beside the start gets at the end
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Around:
+class Around(msgspec.Struct, frozen=True, kw_only=True):
     """What the parts work on."""
 
     store: Store

@@ -6,9 +6,10 @@ import sys
 import time
 from collections.abc import Mapping, Sequence
 from contextlib import AsyncExitStack
-from dataclasses import replace
 from types import TracebackType
 from typing import Literal, Self
+
+from msgspec.structs import replace
 
 from bot.adjusting import Adjusting
 from bot.agent.constraints import Directories

@@ -2,9 +2,10 @@
 
 from collections.abc import Callable
 from contextlib import AsyncExitStack
-from dataclasses import dataclass
 from types import TracebackType
 from typing import Protocol, Self
+
+import msgspec
 
 from bot.agent.audit import Audit
 from bot.agent.loop import AgentLoop
@@ -41,8 +42,7 @@ class Shown(Wired, Worked, Protocol):
     loop: AgentLoop
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Behind:
+class Behind(msgspec.Struct, frozen=True, kw_only=True):
     """What stands behind the server, beside the bot itself.
 
     Attributes:

@@ -1,7 +1,8 @@
 """The Guardian of a bot: what grades messages, commands and answers, each at its place."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
+
+import msgspec
 
 from bot.agent.audit import Audit
 from bot.commands.release import Blocked
@@ -12,8 +13,7 @@ from security.guardian import AnswerGuard, CommandGuard, Guardian, MessageGuard,
 from security.injection import LazyScanner
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Guards:
+class Guards(msgspec.Struct, frozen=True, kw_only=True):
     """The Guardian, and what asks it.
 
     Attributes:

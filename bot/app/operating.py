@@ -1,9 +1,10 @@
 """What operators work with, put together: the inbox, its commands, and what admins are told of."""
 
 from collections.abc import Awaitable, Callable, Collection
-from dataclasses import dataclass
 from types import TracebackType
 from typing import Self
+
+import msgspec
 
 from bot.agent.audit import Audit
 from bot.agent.prompt import PromptBuilder
@@ -33,8 +34,7 @@ from bot.settings import Settings
 from memory.store import Store
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Works:
+class Works(msgspec.Struct, frozen=True, kw_only=True):
     """What of the bot operators steer.
 
     Attributes:

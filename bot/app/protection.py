@@ -1,7 +1,8 @@
 """What stands between people and what is read on one side, and what the bot can do on the other."""
 
 from collections.abc import Callable
-from dataclasses import replace
+
+from msgspec.structs import replace
 
 from bot.agent.seams import Redactor, Seams
 from bot.app.doors import Doors

@@ -1,7 +1,8 @@
 """What keeps a turn from acting on what it has read, put together."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+
+import msgspec
 
 from bot.settings import Settings
 from bot.tools.approval import Suspicion
@@ -12,8 +13,7 @@ from security.injection import LazyScanner
 from security.taint import LabelScreen, Links, Places, ResultScreen, SpeechGate, TaintPolicy, TextScreen
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class TaintGuards:
+class TaintGuards(msgspec.Struct, frozen=True, kw_only=True):
     """They all know the same links and places.
 
     Attributes:

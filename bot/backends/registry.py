@@ -2,9 +2,10 @@
 
 import importlib
 from collections.abc import Callable
-from dataclasses import dataclass
 from importlib.metadata import entry_points
 from typing import TypeAlias
+
+import msgspec
 
 from bot.backends.base import AgentBackend
 from bot.errors import ConfigError
@@ -24,8 +25,7 @@ LEGACY = {
 }
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class BackendSetup:
+class BackendSetup(msgspec.Struct, frozen=True, kw_only=True):
     """What a backend is made of.
 
     Attributes:

@@ -1,8 +1,9 @@
 """The commands that every bot has, put together."""
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from typing import Protocol
+
+import msgspec
 
 from bot.agent.next_prompt import Backends, Lines, Offers, Prompts, offer_nothing
 from bot.agent.queueing import RulesOf
@@ -28,8 +29,7 @@ class Access(AccessRules, Protocol):
     def is_open(self, address: Address) -> bool: ...
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Ports:
+class Ports(msgspec.Struct, frozen=True, kw_only=True):
     """What the built-in commands work on.
 
     Attributes:

@@ -1,15 +1,15 @@
 """What a command's handler gets and gives."""
 
 from collections.abc import Awaitable, Callable, Collection, Mapping
-from dataclasses import dataclass
 from typing import TypeAlias
+
+import msgspec
 
 from bot.commands.spec import CommandSpec
 from bot.messages import Button, EndReason, Frozen, InboundMessage, SessionKey
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Call:
+class Call(msgspec.Struct, frozen=True, kw_only=True):
     """A command that a person gave.
 
     Attributes:
@@ -63,8 +63,7 @@ Handler: TypeAlias = Callable[[Call], Awaitable[Answer]]
 Admins: TypeAlias = Callable[[], Collection[str]]
 
 
-@dataclass(frozen=True, slots=True)
-class Command:
+class Command(msgspec.Struct, frozen=True):
     """A command as it is registered.
 
     Attributes:

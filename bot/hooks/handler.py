@@ -3,9 +3,10 @@
 import inspect
 import math
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass
 from difflib import get_close_matches
 from typing import Any, TypeAlias, TypedDict, TypeVar, Unpack, get_type_hints, overload
+
+import msgspec
 
 from bot.hooks.base import AnyPoint, Point
 from bot.hooks.names import FOREIGN
@@ -20,8 +21,7 @@ Handler: TypeAlias = Callable[[E], C | S | Awaitable[C | S | None] | None]
 AnyHandler: TypeAlias = Callable[[Any], object]  # `Any`: the event of the point it was registered for
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class Hook:
+class Hook(msgspec.Struct, frozen=True, kw_only=True, eq=False):
     """A handler at its point; made by `declare_hook` or `@hook`.
 
     Attributes:

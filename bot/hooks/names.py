@@ -1,10 +1,9 @@
 """What hooks of other systems are called here."""
 
-from dataclasses import dataclass
+import msgspec
 
 
-@dataclass(frozen=True, slots=True)
-class Foreign:
+class Foreign(msgspec.Struct, frozen=True):
     """A hook of another system.
 
     Attributes:

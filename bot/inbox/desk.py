@@ -1,9 +1,9 @@
 """What operators do with conversations, whether they ask from a page, over the API or by command."""
 
 from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Final, Protocol, get_args
 
+import msgspec
 from msgspec.structs import replace
 
 from bot.agent.announcing import Announcer
@@ -60,8 +60,7 @@ class Loop(Protocol):
         """Stop one; False where it is neither being done nor waiting."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Means:
+class Means(msgspec.Struct, frozen=True, kw_only=True):
     """What does the larger acts."""
 
     diversions: Diversions

@@ -9,16 +9,15 @@ import json
 import os
 import sys
 import threading
-from dataclasses import dataclass
 
+import msgspec
 import xllamacpp
 
 NICENESS = 10
 PROMPT_CACHE_MIB = 256
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Job:
+class Job(msgspec.Struct, frozen=True, kw_only=True):
     """What to run.
 
     Attributes:

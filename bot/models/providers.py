@@ -3,9 +3,10 @@
 import importlib
 import importlib.util
 from collections.abc import Callable
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal, TypeAlias, assert_never
+
+import msgspec
 
 from bot.models.base import ModelClient, ModelProfile
 from bot.models.demo import demo_model_path
@@ -31,8 +32,7 @@ NO_KEY = (
 )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ModelSetup:
+class ModelSetup(msgspec.Struct, frozen=True, kw_only=True):
     """What the settings say of models.
 
     Attributes:

@@ -8,9 +8,10 @@ import hashlib
 import json
 import re
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from typing import Final, Literal, Protocol, TypeAlias
+
+import msgspec
 
 from bot.agent.audit import Audit, AuditEvent
 from bot.messages import Address, InboundMessage, Role
@@ -53,8 +54,7 @@ class Rule(Protocol):
     def allow(self) -> Sequence[str]: ...
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Doubt:
+class Doubt(msgspec.Struct, frozen=True, kw_only=True):
     """Why a call is not made without a permission, or not at all.
 
     Attributes:
@@ -86,8 +86,7 @@ class Permissions(Protocol):
     async def put(self, name: str, value: str) -> None: ...
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Compiled:
+class _Compiled(msgspec.Struct, frozen=True, kw_only=True):
     tool: str
     role: str | None
     mode: Mode | None

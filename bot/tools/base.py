@@ -2,9 +2,9 @@
 
 import inspect
 from collections.abc import Awaitable, Callable, Mapping
-from dataclasses import dataclass
 from typing import Any, Literal, NamedTuple, Protocol, TypeAlias
 
+import msgspec
 from pydantic import BaseModel
 
 from bot.agent.taint import Source
@@ -58,8 +58,7 @@ class Place(Frozen, frozen=True, kw_only=True):
     writes: Literal["", "part", "whole"] = ""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ToolContext:
+class ToolContext(msgspec.Struct, frozen=True, kw_only=True):
     """For whom and where a tool is called; a parameter of a handler with this type gets it.
 
     Attributes:
@@ -119,8 +118,7 @@ class Form(NamedTuple):
     arguments: type[BaseModel]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Tool:
+class Tool(msgspec.Struct, frozen=True, kw_only=True):
     """A tool as it is registered; made by `declare` or `@tool`.
 
     Attributes:
@@ -218,8 +216,7 @@ class DenialNote(Protocol):
         """Take the gate's name and what it has told the model."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Watch:
+class Watch(msgspec.Struct, frozen=True, kw_only=True):
     """Who looks at what comes of calls.
 
     Attributes:

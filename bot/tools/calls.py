@@ -9,12 +9,12 @@ import logging
 import time
 from collections.abc import Callable, Coroutine, Sequence
 from contextlib import AbstractContextManager, nullcontext
-from dataclasses import dataclass, replace
 from difflib import get_close_matches
 from types import MappingProxyType
 from typing import TypeAlias, TypeVar
 
 import msgspec
+from msgspec.structs import replace
 
 from bot.agent.taint import Source
 from bot.backends.base import ToolResultEvent
@@ -104,8 +104,7 @@ class CallResult(Frozen, frozen=True, kw_only=True):
     rounds: int = 0
 
 
-@dataclass(frozen=True, slots=True)
-class _Permitted:
+class _Permitted(msgspec.Struct, frozen=True):
     """A call that may be made, with the arguments as the gates left them."""
 
     tool: Tool

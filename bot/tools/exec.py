@@ -2,10 +2,11 @@
 
 import signal
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Annotated, Literal, Protocol, TypeAlias
 
+import msgspec
+from msgspec.structs import replace
 from pydantic import Field
 
 from bot.settings.sandbox import MOST_SECONDS, SandboxSettings
@@ -26,8 +27,7 @@ BREACHES: Mapping[Breach, str] = {
 INTERPRETERS: Mapping[str, tuple[str, ...]] = {"python": ("python3", "-c"), "bash": ("bash", "-c")}
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Limits:
+class Limits(msgspec.Struct, frozen=True, kw_only=True):
     """What a command may use, with all that it starts.
 
     Attributes:
@@ -45,8 +45,7 @@ class Limits:
     output: int
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Ending:
+class Ending(msgspec.Struct, frozen=True, kw_only=True):
     """How a command ended.
 
     Attributes:
@@ -59,8 +58,7 @@ class Ending:
     seconds: float
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Finished:
+class Finished(msgspec.Struct, frozen=True, kw_only=True):
     """A command that has ended.
 
     Attributes:

@@ -4,8 +4,9 @@ import asyncio
 import logging
 from collections.abc import Awaitable, Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
 from typing import Any, Self, TypeVar
+
+import msgspec
 
 log = logging.getLogger(__name__)
 
@@ -14,8 +15,7 @@ T = TypeVar("T")
 REAP = 1.0  # seconds that a job which was stopped gets to clean up
 
 
-@dataclass(frozen=True, slots=True)
-class Late:
+class Late(msgspec.Struct, frozen=True):
     """A job did not end in time; one that is not gone took no notice of being stopped."""
 
     is_gone: bool

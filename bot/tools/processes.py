@@ -6,11 +6,13 @@ import logging
 from collections import Counter
 from collections.abc import Awaitable, Callable, Mapping
 from contextlib import suppress
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from pathlib import Path
 from types import TracebackType
 from typing import Annotated, Literal, Self, TypeAlias
 
+import msgspec
+from msgspec.structs import replace
 from pydantic import Field
 
 from bot.messages import SessionKey
@@ -299,8 +301,7 @@ class ProcessTools:
             self._tasks.pop(one, None)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Call:
+class _Call(msgspec.Struct, frozen=True, kw_only=True):
     session: SessionKey
     id: str
     command: str

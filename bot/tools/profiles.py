@@ -1,7 +1,8 @@
 """Sets of tools by name, and the rules that decide whether somebody has a tool."""
 
-from dataclasses import dataclass
 from fnmatch import fnmatchcase
+
+import msgspec
 
 from bot.settings.tools import ProfileName
 from bot.tools.base import Risk, Tool
@@ -30,8 +31,7 @@ PROFILES: dict[ProfileName, tuple[str, ...]] = {
 RISKS_OF_STRANGERS: frozenset[Risk] = frozenset({"exec", "write", "send"})
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Policy:
+class Policy(msgspec.Struct, frozen=True, kw_only=True):
     """Which tools somebody has: what is denied, then what is allowed, then the profile.
 
     Attributes:

@@ -1,8 +1,9 @@
 """All tools there are, and who has which of them, where."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass
 from typing import Self
+
+import msgspec
 
 from bot.messages import Address, InboundMessage, Role
 from bot.models.base import ToolSchema
@@ -11,8 +12,7 @@ from bot.tools.base import Tool
 from bot.tools.profiles import Policy
 
 
-@dataclass(frozen=True, slots=True)
-class Offer:
+class Offer(msgspec.Struct, frozen=True):
     """The tools of a turn, by name, and as the model sees them."""
 
     tools: Mapping[str, Tool]

@@ -4,9 +4,10 @@ import hmac
 import time
 from collections import OrderedDict
 from collections.abc import Callable
-from dataclasses import dataclass
 from ipaddress import IPv6Address, IPv6Network, ip_address
 from typing import Final
+
+import msgspec
 
 from bot.agent.audit import Audit, AuditEvent, Severity
 
@@ -19,8 +20,7 @@ FORGET_SECONDS: Final = 3_600.0  # without a wrong token, after which nothing is
 NOTED_EVERY: Final = 20  # wrong tokens of one address between two entries in the audit log
 
 
-@dataclass(frozen=True, slots=True)
-class Entry:
+class Entry(msgspec.Struct, frozen=True):
     """How somebody was let in.
 
     Attributes:

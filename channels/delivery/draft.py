@@ -5,6 +5,8 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from typing import Literal
 
+import msgspec
+
 from bot.agent.store import Posted
 from bot.messages import Address, Button, Chunk, RunId
 from channels.delivery.pace import NO_PERMIT, Budget, Permit
@@ -16,8 +18,7 @@ REPLY_TAG = re.compile(r"\s*\[\[\s*reply_to(?:_current|:\s*(?P<id>[^\]\s]+))\s*\
 MAX_TAG = 80  # characters; a longer `[[…` at the beginning is text
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Layout:
+class Layout(msgspec.Struct, frozen=True, kw_only=True):
     """How a text becomes messages.
 
     Attributes:

@@ -3,9 +3,10 @@
 import re
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
+
+import msgspec
 
 from bot.messages import Attachment
 
@@ -21,8 +22,7 @@ ENDINGS = {
 }  # fmt: skip
 
 
-@dataclass(frozen=True, slots=True)
-class CodeFiles:
+class CodeFiles(msgspec.Struct, frozen=True):
     """An answer whose long code blocks were taken out of its text."""
 
     text: str

@@ -6,9 +6,10 @@ import time
 from collections import deque
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterable
 from contextlib import asynccontextmanager
-from dataclasses import dataclass
 from itertools import count
 from typing import TypeAlias
+
+import msgspec
 
 from channels.base import CallKind, Rate
 
@@ -113,8 +114,7 @@ class Budget:
         return self.held_until <= now and all(window.is_idle(now) for window in self._windows.values())
 
 
-@dataclass(frozen=True, slots=True)
-class Permit:
+class Permit(msgspec.Struct, frozen=True):
     """Leave for one call; whoever got it says how it ended."""
 
     number: int

@@ -1,8 +1,9 @@
 """Who is told of what happens to answers on their way to a platform."""
 
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass
 from typing import TypeAlias
+
+import msgspec
 
 from bot.messages import Address, End, RunId
 
@@ -15,8 +16,7 @@ async def note_nothing(end: End) -> None:
     """Nobody wants to know."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Reports:
+class Reports(msgspec.Struct, frozen=True, kw_only=True):
     """Who is told.
 
     Attributes:

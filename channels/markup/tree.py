@@ -1,10 +1,10 @@
 """Markdown as a tree, parsed once for every dialect."""
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
 from functools import cache, lru_cache
 from typing import Final, TypeAlias
 
+import msgspec
 from markdown_it import MarkdownIt
 from markdown_it.token import Token
 
@@ -12,35 +12,30 @@ MAX_NESTING: Final = 40  # blocks in one another; what goes deeper is shown as i
 MAX_STYLES: Final = 8  # styles in one another; what goes deeper is shown without
 
 
-@dataclass(frozen=True, slots=True)
-class Text:
+class Text(msgspec.Struct, frozen=True):
     """Plain words."""
 
     text: str
 
 
-@dataclass(frozen=True, slots=True)
-class Break:
+class Break(msgspec.Struct, frozen=True):
     """The end of a line within a paragraph."""
 
 
-@dataclass(frozen=True, slots=True)
-class CodeSpan:
+class CodeSpan(msgspec.Struct, frozen=True):
     """Code within a line."""
 
     text: str
 
 
-@dataclass(frozen=True, slots=True)
-class Styled:
+class Styled(msgspec.Struct, frozen=True):
     """Words in a style: `strong`, `em` or `s`."""
 
     style: str
     children: "tuple[Inline, ...]"
 
 
-@dataclass(frozen=True, slots=True)
-class Link:
+class Link(msgspec.Struct, frozen=True):
     """Words that lead somewhere, with no other link among them; an image is one, too."""
 
     url: str
@@ -50,38 +45,33 @@ class Link:
 Inline: TypeAlias = Text | Break | CodeSpan | Styled | Link
 
 
-@dataclass(frozen=True, slots=True)
-class Paragraph:
+class Paragraph(msgspec.Struct, frozen=True):
     """Lines of words."""
 
     inlines: tuple[Inline, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class Heading:
+class Heading(msgspec.Struct, frozen=True):
     """A title; `level` is 1 to 6. It is bold as a whole, so nothing in it is."""
 
     level: int
     inlines: tuple[Inline, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class Code:
+class Code(msgspec.Struct, frozen=True):
     """A block of code, without its last line break; `language` may be empty."""
 
     text: str
     language: str
 
 
-@dataclass(frozen=True, slots=True)
-class Quote:
+class Quote(msgspec.Struct, frozen=True):
     """What somebody else has said."""
 
     blocks: "tuple[Block, ...]"
 
 
-@dataclass(frozen=True, slots=True)
-class Listing:
+class Listing(msgspec.Struct, frozen=True):
     """A list; `start` is the first number of one that is numbered."""
 
     items: "tuple[tuple[Block, ...], ...]"
@@ -89,15 +79,13 @@ class Listing:
     is_tight: bool
 
 
-@dataclass(frozen=True, slots=True)
-class Table:
+class Table(msgspec.Struct, frozen=True):
     """Rows of cells, the first of them the head."""
 
     rows: tuple[tuple[tuple[Inline, ...], ...], ...]
 
 
-@dataclass(frozen=True, slots=True)
-class Rule:
+class Rule(msgspec.Struct, frozen=True):
     """A line across."""
 
 

@@ -1,8 +1,9 @@
 """Writes a tree as lines of text; each dialect says how it marks what."""
 
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
 from typing import NamedTuple, assert_never
+
+import msgspec
 
 from channels.markup.tables import aligned
 from channels.markup.tree import (
@@ -30,8 +31,7 @@ class Line(NamedTuple):
     is_code: bool = False
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Marks:
+class Marks(msgspec.Struct, frozen=True, kw_only=True):
     """How a dialect writes the elements.
 
     Attributes:

@@ -55,8 +55,7 @@ class Stream:
     is_certain: bool = True
 
 
-@dataclass(slots=True, frozen=True, kw_only=True)
-class Recipient:
+class Recipient(msgspec.Struct, frozen=True, kw_only=True):
     """Whom a stream is shown to first: who asked."""
 
     user: str

@@ -1,9 +1,9 @@
 """Brings the rows of conversations up to what was said since somebody looked at them."""
 
 import sqlite3
-from dataclasses import dataclass
 from typing import Final, TypeAlias
 
+import msgspec
 from msgspec.structs import replace
 
 from bot.messages import Address, Sender, SessionKey, decode_address, encoder
@@ -25,8 +25,7 @@ ADD: Final = (
 )
 
 
-@dataclass(frozen=True, slots=True)
-class Behind:
+class Behind(msgspec.Struct, frozen=True):
     """What the rows do not know yet.
 
     Attributes:

@@ -3,7 +3,6 @@
 import heapq
 import sqlite3
 from collections.abc import Sequence
-from dataclasses import dataclass
 from itertools import islice, product
 from typing import Final, TypeAlias, get_args
 
@@ -23,8 +22,7 @@ Found: TypeAlias = tuple[
 ]  # when something was said there last, the chat, the number of its row
 
 
-@dataclass(frozen=True, slots=True)
-class Way:
+class Way(msgspec.Struct, frozen=True):
     """A statement that finds conversations in the order of an index; of several, the results are merged.
 
     Attributes:

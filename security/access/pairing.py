@@ -5,9 +5,9 @@ import logging
 import time
 from collections import OrderedDict
 from collections.abc import Awaitable, Callable, Sequence
-from dataclasses import dataclass
 from typing import Final, Protocol
 
+import msgspec
 from msgspec.structs import replace
 
 from bot.agent.audit import Audit, AuditEvent, Severity
@@ -63,8 +63,7 @@ class Requests(Protocol):
     async def drop(self, key: str) -> None: ...
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Outside:
+class Outside(msgspec.Struct, frozen=True, kw_only=True):
     """What letting people in has to do outside.
 
     Attributes:

@@ -2,18 +2,18 @@
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from datetime import date, timedelta
 from itertools import pairwise
 from pathlib import Path
 from typing import Final
 
+import msgspec
+
 _NAME: Final = re.compile(r"(\d{5,9})-(\d{4}-\d\d-\d\d)\.jsonl")
 _MONTH: Final = re.compile(r"\d{4}-\d\d\.jsonl")  # as they were before lines were chained
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Rotation:
+class Rotation(msgspec.Struct, frozen=True, kw_only=True):
     """When a new file begins, and how long old ones stay.
 
     Attributes:
@@ -27,8 +27,7 @@ class Rotation:
     keep_days: int = 365
 
 
-@dataclass(frozen=True, slots=True, order=True)
-class AuditFile:
+class AuditFile(msgspec.Struct, frozen=True, order=True):
     """A file of the log: the files count from 1, without a gap."""
 
     number: int

@@ -5,11 +5,12 @@ import logging
 from collections import deque
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
 from datetime import datetime
 from functools import partial
 from pathlib import Path
 from typing import Final, Protocol, TypeAlias
+
+import msgspec
 
 from bot.agent.audit import AuditEntry, AuditEvent
 from bot.errors import StoreError
@@ -37,8 +38,7 @@ class Pointer(Protocol):
     async def advance(self, file: str, count: int) -> None: ...
 
 
-@dataclass(frozen=True, slots=True)
-class _Waiting:
+class _Waiting(msgspec.Struct, frozen=True):
     """An event on its way, and when it was handed in; `is_written` is there where somebody waits for it."""
 
     event: AuditEvent

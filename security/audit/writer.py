@@ -3,11 +3,11 @@
 import logging
 import os
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
 from datetime import date, datetime
 from pathlib import Path
 
 import msgspec
+from msgspec.structs import replace
 
 from bot.agent.audit import AuditEntry, Severity, Value
 from bot.messages import new_id
@@ -28,8 +28,7 @@ from security.audit.line import (
 log = logging.getLogger(__name__)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Place:
+class Place(msgspec.Struct, frozen=True, kw_only=True):
     """Where the log ends.
 
     Attributes:

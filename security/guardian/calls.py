@@ -2,8 +2,9 @@
 
 import re
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
 from typing import Final
+
+import msgspec
 
 from security.guardian.shell import ASSIGNMENT, Step
 
@@ -54,8 +55,7 @@ LONGEST: Final = 10  # programs of a pipe
 VERSION: Final = re.compile(r"[\d.]+$")
 
 
-@dataclass(frozen=True, slots=True)
-class Call:
+class Call(msgspec.Struct, frozen=True):
     """A program with its arguments.
 
     Attributes:

@@ -1,8 +1,9 @@
 """What the words of an attack stand for, whatever the language."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from enum import StrEnum
+
+import msgspec
 
 
 class Concept(StrEnum):
@@ -30,8 +31,7 @@ class Concept(StrEnum):
     TAUNT = "taunt"  # what an attacker makes a model say to show that it obeys
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Vocabulary:
+class Vocabulary(msgspec.Struct, frozen=True, kw_only=True):
     """The words of one language.
 
     Attributes:
@@ -39,8 +39,8 @@ class Vocabulary:
         stems: Pieces of text that count wherever they stand.
     """
 
-    words: Mapping[Concept, tuple[str, ...]] = field(default_factory=dict)
-    stems: Mapping[Concept, tuple[str, ...]] = field(default_factory=dict)
+    words: Mapping[Concept, tuple[str, ...]] = msgspec.field(default_factory=dict)
+    stems: Mapping[Concept, tuple[str, ...]] = msgspec.field(default_factory=dict)
 
 
 def listed(text: str) -> tuple[str, ...]:

@@ -5,8 +5,8 @@ concepts of the rules, the same in all languages; each adds a fixed share.
 """
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 
+import msgspec
 import numpy as np
 import numpy.typing as npt
 
@@ -30,8 +30,7 @@ WEIGHTS = BUCKETS + len(CONCEPTS)
 SHARE = 0.4  # of a weight, that a concept adds to the margin
 
 
-@dataclass(frozen=True, slots=True)
-class Features:
+class Features(msgspec.Struct, frozen=True):
     """The features of a text, those of one place beside each other.
 
     Attributes:

@@ -1,10 +1,10 @@
 """Finds where the rules hold: one pass over a text, whatever it holds."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from itertools import islice
 from typing import NamedTuple
 
+import msgspec
 import numpy as np
 
 from security.injection.concepts import Concept, Vocabulary
@@ -27,8 +27,7 @@ SIEVE = 18  # bits of a phrase's number that are looked at first
 PICTURES = 3  # a word of Chinese or Japanese has a third of the characters of an English one
 
 
-@dataclass(frozen=True, slots=True)
-class Finding:
+class Finding(msgspec.Struct, frozen=True):
     """A rule that holds.
 
     Attributes:

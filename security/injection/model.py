@@ -3,12 +3,12 @@
 import json
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from importlib.resources import files
 from io import BytesIO
 from math import log, sqrt
 from typing import Literal, TypeAlias
 
+import msgspec
 import numpy as np
 import numpy.typing as npt
 
@@ -40,8 +40,7 @@ CALIBRATION = "calibration.json"
 STEEPNESS: dict[Script, float] = {"latin": 4.0, "asian": 20.0, "other": 4.0}  # harmless Chinese varies less
 
 
-@dataclass(frozen=True, slots=True)
-class Threshold:
+class Threshold(msgspec.Struct, frozen=True):
     """Margins of a script: above `medium` are 1 % of harmless texts, above `high` 0.2 %."""
 
     medium: float
@@ -59,8 +58,7 @@ class Threshold:
         return min(2 * (margin - self.medium) / (self.high - self.medium), 4.5)
 
 
-@dataclass(frozen=True, slots=True)
-class Judged:
+class Judged(msgspec.Struct, frozen=True):
     """The window of a view that looks worst.
 
     Attributes:

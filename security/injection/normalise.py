@@ -1,9 +1,9 @@
 """One form for what looks alike: compatibility forms, accents, invisible and look-alike letters."""
 
 import unicodedata
-from dataclasses import dataclass
 from typing import TypeAlias
 
+import msgspec
 import numpy as np
 import numpy.typing as npt
 
@@ -72,8 +72,7 @@ def _table(pairs: str) -> Codes:
 LOOK_ALIKE_OF = _table(LOOK_ALIKES)
 
 
-@dataclass(frozen=True, slots=True)
-class Folded:
+class Folded(msgspec.Struct, frozen=True):
     """A text in one form, and where each of its characters comes from.
 
     Attributes:

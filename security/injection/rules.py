@@ -1,14 +1,13 @@
 """Which parts of an attack, close to each other, make one; the same in all languages."""
 
-from dataclasses import dataclass
+import msgspec
 
 from security.injection.concepts import Concept
 
 NEAR = 60  # characters between the first and the last part; a third of it where words are pictures
 
 
-@dataclass(frozen=True, slots=True)
-class Rule:
+class Rule(msgspec.Struct, frozen=True):
     """An attack as the parts that it needs.
 
     Attributes:

@@ -1,12 +1,12 @@
 """Looks for instructions in a text that it has no right to give: rules and a model, over all its readings."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from functools import cache
 from itertools import chain
 from math import exp
 from typing import Protocol
 
+import msgspec
 import numpy as np
 
 from bot.settings.injection import InjectionSettings
@@ -35,8 +35,7 @@ MOST_SPANS = 32
 OUTDONE = Judged(NOTHING - 1, 0, 0)  # a reading that the model does not look at
 
 
-@dataclass(frozen=True, slots=True)
-class _Reading:
+class _Reading(msgspec.Struct, frozen=True):
     """What was found in one view."""
 
     view: View

@@ -5,10 +5,10 @@ import binascii
 import html
 import re
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
 from itertools import islice
 from urllib.parse import unquote
 
+import msgspec
 import numpy as np
 
 from security.injection.letters import Letters
@@ -71,8 +71,7 @@ IS_TURNED = np.array([number in TURNED for number in KNOWN.tolist()])
 TURNED_OR_NOT: dict[int, bool] = dict(zip(KNOWN.tolist(), IS_TURNED.tolist(), strict=True))
 
 
-@dataclass(frozen=True, slots=True)
-class View:
+class View(msgspec.Struct, frozen=True):
     """One reading of a text.
 
     Attributes:
@@ -92,8 +91,7 @@ class View:
     ends: Offsets
 
 
-@dataclass(frozen=True, slots=True)
-class Views:
+class Views(msgspec.Struct, frozen=True):
     """All readings of a text.
 
     Attributes:
@@ -109,8 +107,7 @@ class Views:
     mended: int
 
 
-@dataclass(frozen=True, slots=True)
-class _Raw:
+class _Raw(msgspec.Struct, frozen=True):
     """A text whose case counts still."""
 
     kind: str

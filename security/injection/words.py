@@ -2,11 +2,11 @@
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
 from functools import lru_cache
 from itertools import pairwise
 from typing import TypeAlias
 
+import msgspec
 import numpy as np
 import numpy.typing as npt
 
@@ -37,8 +37,7 @@ WORDS_KNOWN = 4_096  # whose numbers are kept
 IS_LETTER = np.array([chr(code).isalnum() for code in range(0x80)] + [False])
 
 
-@dataclass(frozen=True, slots=True)
-class Words:
+class Words(msgspec.Struct, frozen=True):
     """Runs of letters and digits.
 
     Attributes:

@@ -1,11 +1,11 @@
 """Keeps count of what was hidden where, so that offsets behind masks lead back to the text that came in."""
 
 from bisect import bisect_right
-from dataclasses import dataclass
+
+import msgspec
 
 
-@dataclass(frozen=True, slots=True)
-class Edit:
+class Edit(msgspec.Struct, frozen=True):
     """A stretch of what came in, and the one of what went out that stands for it; offsets in characters."""
 
     kind: str

@@ -1,7 +1,8 @@
 """What a detector finds, and the groups in which settings speak of it."""
 
-from dataclasses import dataclass
 from typing import Literal, TypeAlias
+
+import msgspec
 
 Group: TypeAlias = Literal[
     "secrets", "email", "phone", "card", "iban", "national_id", "ip", "birth_date", "configured"
@@ -31,8 +32,7 @@ CONFIGURED = "configured_secret"
 LABELS = {"US_SSN": "SSN"}  # shown otherwise than named
 
 
-@dataclass(frozen=True, slots=True)
-class Match:
+class Match(msgspec.Struct, frozen=True):
     """A stretch of text that is something; offsets are characters, `end` stands behind the last one."""
 
     kind: str

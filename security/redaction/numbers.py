@@ -2,7 +2,8 @@
 
 import re
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+
+import msgspec
 
 from bot.lazy_pattern import lazy_pattern
 from security.redaction.checksums import (
@@ -38,8 +39,7 @@ CHINESE_BANK = lazy_pattern(r"62\d{14,17}")
 IBAN = lazy_pattern(r"(?<![A-Za-z0-9_])[A-Z]{2}\d{2}(?:[ -]?[A-Z0-9]){11,30}+", re.ASCII)
 
 
-@dataclass(frozen=True, slots=True)
-class Number:
+class Number(msgspec.Struct, frozen=True):
     """A number that a state gives to a person.
 
     Attributes:

@@ -5,8 +5,8 @@ corpus gives the same bytes.
 """
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 
+import msgspec
 import numpy as np
 import numpy.typing as npt
 
@@ -31,8 +31,7 @@ FEWEST = 3  # windows that have a feature, for it to count
 Indices = npt.NDArray[np.int32]
 
 
-@dataclass(frozen=True, slots=True)
-class Window:
+class Window(msgspec.Struct, frozen=True):
     """The features of one window.
 
     Attributes:
@@ -46,8 +45,7 @@ class Window:
     among: int
 
 
-@dataclass(frozen=True, slots=True)
-class Windows:
+class Windows(msgspec.Struct, frozen=True):
     """The windows of one text, those of the readings that count.
 
     Attributes:
@@ -132,8 +130,7 @@ def _sum(values: Numbers) -> float:
     return float(np.bincount(np.zeros(len(values), dtype=np.int64), weights=values, minlength=1)[0])
 
 
-@dataclass(frozen=True, slots=True)
-class _Table:
+class _Table(msgspec.Struct, frozen=True):
     """Windows as rows, one behind the other.
 
     Attributes:

@@ -3,11 +3,11 @@
 import io
 import json
 from collections.abc import Mapping
-from dataclasses import asdict
 from pathlib import Path
 
 import numpy as np
 import numpy.typing as npt
+from msgspec.structs import asdict
 
 from security.injection.letters import FILE as LETTERS
 from security.injection.model import CALIBRATION, FILE, LinearModel, Numbers, Script, Threshold

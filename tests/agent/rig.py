@@ -3,10 +3,11 @@
 import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
-from dataclasses import replace
 from pathlib import Path
 from types import TracebackType
 from typing import Self, TypeAlias
+
+from msgspec.structs import replace
 
 from bot.agent.loop import AgentLoop
 from bot.agent.loop_settings import LoopSettings

@@ -6,12 +6,12 @@ import logging
 import sys
 import threading
 from collections.abc import AsyncIterator, Callable
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec.structs import replace
 from pydantic import BaseModel, ConfigDict, field_validator
 
 from bot.agent.taint import Source
@@ -20,7 +20,7 @@ from bot.messages import Attachment
 from bot.models.base import FunctionCall, ToolCall
 from bot.tools import Tool, ToolContext, ToolFault, ToolOutput, declare, tool
 from bot.tools.arguments import parse_arguments
-from bot.tools.base import Arguments, Denied, Gate, Status, Watch
+from bot.tools.base import Arguments, Denied, Form, Gate, Status, Watch
 from bot.tools.calls import AT_ONCE, SKIPPED, CallLimits, CallResult, ToolCalls
 from bot.tools.jobs import Countdown, Jobs
 from bot.tools.registry import Offer
@@ -226,7 +226,8 @@ async def test_a_tool_that_takes_any_object_gets_all_of_it(rig: Rig) -> None:
     async def pass_on(**arguments: object) -> str:
         return json.dumps(arguments)
 
-    result = await rig.carry_out(replace(echo, arguments=Anything, handler=pass_on), '{"a": {"b": [1]}}')
+    form = Form(echo.schema, Anything)
+    result = await rig.carry_out(replace(echo, form=lambda: form, handler=pass_on), '{"a": {"b": [1]}}')
 
     assert result.text == '{"a": {"b": [1]}}'
 

@@ -1,8 +1,9 @@
 """What the API needs of the bot, and the plain data it shows; loads nothing that is heavy."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
 from typing import Final, Literal, Protocol, TypeAlias, get_args
+
+import msgspec
 
 from bot.agent.audit import Audit, AuditEntry, AuditEvent, Damaged, Value
 from bot.bus import Bus
@@ -266,8 +267,7 @@ class Webhooks(Protocol):
         """Try a dead letter again from the beginning; False where there is none of this id."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Parts:
+class Parts(msgspec.Struct, frozen=True, kw_only=True):
     """All of the bot that the API reaches.
 
     Attributes:
@@ -295,7 +295,7 @@ class Parts:
     linking: Linking
     memories: LongTerm | None = None
     redact: Callable[[str], str] = str
-    more: Mapping[str, object] = field(default_factory=dict)
+    more: Mapping[str, object] = msgspec.field(default_factory=dict)
 
     async def note(
         self, caller: Caller, action: str, target: str, context: Sequence[tuple[str, Value]] = ()

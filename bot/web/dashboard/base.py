@@ -1,7 +1,8 @@
 """What the pages need of the bot; loads nothing that is heavy."""
 
-from dataclasses import dataclass
 from typing import Final
+
+import msgspec
 
 from bot.inbox.base import Desk
 from bot.long_term import LongTerm
@@ -16,8 +17,7 @@ LOOK_COOKIE: Final = "switchboard_look"  # language and theme, as the person has
 NAME_COOKIE: Final = "switchboard_name"  # of who came in by the page's token; gone with the browser's session
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Parts:
+class Parts(msgspec.Struct, frozen=True, kw_only=True):
     """All of the bot that the pages reach.
 
     Attributes:

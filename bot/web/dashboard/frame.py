@@ -3,9 +3,9 @@
 import logging
 from collections.abc import Awaitable, Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
 from typing import Final, Protocol, TypeVar
 
+import msgspec
 from nicegui import Client, ui
 
 from bot.errors import BotError, StoreError
@@ -43,8 +43,7 @@ class Panel(Protocol):
         """Draw it, inside the frame; called once for each page that is opened."""
 
 
-@dataclass(frozen=True, slots=True)
-class View:
+class View(msgspec.Struct, frozen=True):
     """What a page works with.
 
     Attributes:

@@ -1,9 +1,9 @@
 """How somebody likes the pages: language, and light or dark."""
 
 from contextvars import ContextVar
-from dataclasses import dataclass
 from typing import Final, Self
 
+import msgspec
 from starlette.requests import HTTPConnection
 
 from bot.web.dashboard.base import LOOK_COOKIE
@@ -12,8 +12,7 @@ from bot.web.dashboard.texts import Language, language_of
 THEMES: Final[dict[str, bool | None]] = {"auto": None, "light": False, "dark": True}
 
 
-@dataclass(frozen=True, slots=True)
-class Look:
+class Look(msgspec.Struct, frozen=True):
     """What was chosen, or what the browser says by itself.
 
     Attributes:

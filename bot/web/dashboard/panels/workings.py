@@ -1,8 +1,9 @@
 """What the panels need of the bot beside what the API has; loads nothing that is heavy."""
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from typing import Protocol
+
+import msgspec
 
 from bot.adjusting import Adjusting
 from bot.agent.spending import Spending
@@ -64,8 +65,7 @@ class Usage(Protocol):
     async def by_day(self, *, since: str, limit: int) -> Sequence[Used]: ...
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Workings:
+class Workings(msgspec.Struct, frozen=True, kw_only=True):
     """Filled where the bot is put together.
 
     Attributes:
