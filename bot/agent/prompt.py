@@ -10,7 +10,10 @@ system   the current time, the identity called to mind
 user     the message
 """
 
+import time
 from collections.abc import Sequence
+from datetime import UTC, datetime
+from functools import lru_cache
 
 from bot.agent.compaction import frame
 from bot.agent.constraints import Constraints
@@ -27,7 +30,6 @@ from bot.messages import (
     RunId,
     StoredMessage,
     Trigger,
-    utc_now,
 )
 from bot.models.base import ModelProfile, PromptMessage, ToolSchema
 from bot.tools.skills import Skills
@@ -198,7 +200,9 @@ class PromptBuilder:
         overheard = _fitting(
             begun.overheard, min(room, most) // 2
         )  # the rest is for what was said to the bot
-        heard = _size(_newest(message, True, overheard)) - _size(_newest(message, True, ()))
+        heard = 0
+        if overheard:
+            heard = _size(_newest(message, True, overheard)) - _size(_newest(message, True, ()))
         summary = begun.summary.tokens if begun.summary is not None else 0
         room -= heard + summary
         room -= min(_size_of_calls(begun.kept_calls), room // 2)
@@ -340,7 +344,7 @@ def _newest(
     *,
     is_long: bool = False,
 ) -> tuple[PromptMessage, PromptMessage]:
-    facts = f"Current time: {utc_now():%A, %Y-%m-%d %H:%M} UTC"
+    facts = _time_at(int(time.time()) // 60)
     if message.may_be_silent:
         facts += f"\n\n{SILENCE_NOTE}"
     if is_long:  # behind the history: it would break the beginning that has to stay the same
@@ -353,6 +357,12 @@ def _newest(
         lines = "\n".join(label(line.text, line.speaker, line.at) for line in overheard)
         text = f"{OVERHEARD}\n{lines}\n\n{TO_ANSWER}\n{text}"
     return PromptMessage(role="system", content=facts), PromptMessage(role="user", content=text)
+
+
+@lru_cache(1)
+def _time_at(minute: int) -> str:
+    """What the model is told of the time, in minutes since 1970."""
+    return f"Current time: {datetime.fromtimestamp(60 * minute, UTC):%A, %Y-%m-%d %H:%M} UTC"
 
 
 def describe(attachment: Attachment) -> str:

@@ -1,5 +1,8 @@
 """The pieces of a streamed answer, put together into model events."""
 
+from collections.abc import Sequence
+from typing import Final
+
 import msgspec
 
 from bot.errors import ModelUnavailable
@@ -16,7 +19,9 @@ from bot.models.base import (
     Usage,
 )
 from bot.models.faults import stream_fault
-from bot.models.wire import Delta, Part, ToolPiece, UsageBody, decode_chunk
+from bot.models.wire import Chunk, Delta, Part, ToolPiece, UsageBody, decode_chunk, decode_chunks
+
+DONE: Final = b"[DONE]"
 
 
 class Assembler:
@@ -48,6 +53,22 @@ class Assembler:
         self.is_over = False
         self.finish_reason: str | None = None
 
+    def take_all(self, events: Sequence[bytes]) -> None:
+        """Take the data of several events: in one go where they are what they mostly are; see `take`."""
+        is_last = bool(events) and events[-1] == DONE
+        each = events[:-1] if is_last else events
+        try:
+            chunks = decode_chunks(b"[%b]" % b",".join(each))
+        except msgspec.DecodeError:
+            chunks = []
+        if len(chunks) != len(each):  # something else is among them
+            for data in events:
+                self.take(data)
+            return
+        for chunk in chunks:
+            self._add_chunk(chunk)
+        self.is_over = self.is_over or is_last
+
     def take(self, data: bytes) -> None:
         """Take the data of one event, or the whole body of an answer that isn't streamed.
 
@@ -55,7 +76,7 @@ class Assembler:
             ModelUnavailable: It is not a chunk, or the server says that it failed.
             ModelError: The server says that it refuses.
         """
-        if data == b"[DONE]":
+        if data == DONE:
             self.is_over = True
             return
         if not data:
@@ -64,6 +85,9 @@ class Assembler:
             chunk = decode_chunk(data)
         except msgspec.DecodeError as error:
             raise ModelUnavailable("The model server sent something that is not an answer.") from error
+        self._add_chunk(chunk)
+
+    def _add_chunk(self, chunk: Chunk) -> None:
         if chunk.error is not None:
             raise stream_fault(chunk.error)
         if chunk.usage is not None:

@@ -66,7 +66,8 @@ class Body:
         self._held += len(data)
         if self._held > MAX_HELD:
             self._connection.wait()
-        self._wake()
+        if self._waiter is not None:
+            self._wake()
 
     def end(self) -> None:
         """All has come."""

@@ -97,8 +97,7 @@ class OpenAIClient:
                     chunk = await _read(body, assembler)
                     if events := _cut(reader, chunk):
                         watch.touch()
-                    for data in events:
-                        assembler.take(data)
+                    assembler.take_all(events)
                     for event in assembler.drain():
                         yield event
                     if not chunk:

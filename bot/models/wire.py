@@ -227,4 +227,5 @@ class ErrorAnswer(msgspec.Struct, frozen=True):
 _encoder = msgspec.json.Encoder()
 _encode_tools = IdentityCache(_encode_all)  # the same offer is sent with every call of every turn
 decode_chunk = msgspec.json.Decoder(Chunk).decode
+decode_chunks = msgspec.json.Decoder(list[Chunk]).decode
 decode_error = msgspec.json.Decoder(ErrorAnswer).decode

@@ -37,6 +37,29 @@ def test_no_chunk_raises_anything_but_a_model_error(data: list[bytes]) -> None:
     assert isinstance(assembler.close()[-1], Finish)
 
 
+@given(
+    data=st.lists(
+        CHUNKS.map(lambda body: json.dumps(body).encode())
+        | st.binary(max_size=9)
+        | st.sampled_from([b"[DONE]", b"", b" ", b"{},{}", b"{}]", b"[{}]"]),
+        max_size=6,
+    )
+)
+def test_events_taken_together_are_what_they_are_one_by_one(data: list[bytes]) -> None:
+    apart, together = Assembler("m"), Assembler("m")
+    faults: list[str] = []
+    for take in (lambda: [apart.take(piece) for piece in data], lambda: together.take_all(data)):
+        try:
+            take()
+        except ModelError as error:
+            faults.append(str(error))
+
+    assert len(faults) in (0, 2)
+    assert len(set(faults)) <= 1
+    assert (apart.is_over, apart.finish_reason) == (together.is_over, together.finish_reason)
+    assert apart.drain() == together.drain()
+
+
 @given(pieces=st.lists(TEXTS, max_size=10), looks=st.sets(st.integers(0, 10)))
 def test_however_often_one_looks_the_text_is_the_same(pieces: list[str], looks: set[int]) -> None:
     assembler, events = Assembler("m"), []
