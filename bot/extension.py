@@ -12,7 +12,7 @@ from bot.commands.declare import CommandOptions, Function, declare_command
 from bot.hooks.base import AnyPoint, Point
 from bot.hooks.handler import AnyHandler, Handler, Hook, HookOptions, declare_hook
 from bot.tools.base import Tool
-from bot.tools.declare import Options, declare
+from bot.tools.declare import Options, tool
 
 E = TypeVar("E")
 C = TypeVar("C")
@@ -64,8 +64,8 @@ class Extension:
     ) -> Tool | Callable[[Function], Tool]:
         """Let the model call a function; a decorator, with or without options."""
         if function is None:
-            return lambda decorated: self._add_tool(declare(decorated, **options))
-        return self._add_tool(function if isinstance(function, Tool) else declare(function, **options))
+            return lambda decorated: self._add_tool(tool(**options)(decorated))
+        return self._add_tool(function if isinstance(function, Tool) else tool(**options)(function))
 
     @overload
     def command(self, function: Function | Command) -> Command: ...

@@ -266,7 +266,7 @@ def test_a_name_that_no_model_can_use_is_refused(name: str) -> None:
 
 def test_a_type_that_json_has_no_word_for_is_refused() -> None:
     with pytest.raises(Exception, match="Event"):
-        declare(opaque)
+        tool(opaque)
 
 
 @pytest.mark.parametrize(
