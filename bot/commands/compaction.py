@@ -4,8 +4,7 @@ from collections.abc import Sequence
 from typing import Protocol
 
 from bot.agent.compaction import Summary
-from bot.agent.estimate import FRAME_TOKENS
-from bot.agent.history import estimate_tokens
+from bot.agent.history import size_of
 from bot.commands.call import Answer, Call, Command
 from bot.commands.sessions import Sessions
 from bot.commands.spec import Argument, CommandSpec
@@ -94,7 +93,7 @@ class CompactionCommands:
 
 
 def _tokens(summary: Summary | None, lines: Sequence[StoredMessage]) -> int:
-    said = sum(estimate_tokens(line.text) + FRAME_TOKENS for line in lines)
+    said = size_of(lines)
     return said + (summary.tokens if summary else 0)
 
 
