@@ -143,10 +143,9 @@ def _joined(window: Window, newer: Before) -> Window:
     """What was seen before and what has come since: the same as if all of it were read."""
     lines = [*window.seen.lines, *newer.lines]
     dropped, lines = lines[: -window.history], lines[-window.history :]
-    calls = [*window.seen.calls, *newer.calls]
-    left = _in_sight(calls, lines)
-    size = window.size + _size_of(newer.lines, newer.calls) - _size_of(dropped, ())
-    return Window(replace(newer, lines=lines, calls=left), window.history, size)
+    calls = _in_sight([*window.seen.calls, *newer.calls], lines)
+    size = window.size - _size_of(dropped, window.seen.calls) + _size_of(newer.lines, calls)
+    return Window(replace(newer, lines=lines, calls=calls), window.history, size)
 
 
 def _size_of(lines: Iterable[SeenLine], calls: Iterable[Call]) -> int:
