@@ -1,6 +1,5 @@
 """The command line: `python -m bot [run | chat | pair | simulate | doctor | journal | backup | …]`."""
 
-import os
 import sys
 from pathlib import Path
 from typing import Annotated
@@ -48,7 +47,6 @@ def _do(place: str, *arguments: object) -> None:
 @app.callback(invoke_without_command=True)
 def main(context: typer.Context) -> None:
     """Run the bot; with a command, do that instead."""
-    os.umask(0o077)  # whatever a command writes is for who runs it
     if context.invoked_subcommand is None:
         raise typer.Exit(start())
 

@@ -15,7 +15,7 @@ from typing import NamedTuple, TypeAlias
 
 import msgspec
 
-from bot.agent.estimate import Calibration, estimate_prompt
+from bot.agent.estimate import FRAME_TOKENS, Calibration, estimate_prompt
 from bot.agent.folding import (
     Messages,
     clip,
@@ -24,7 +24,7 @@ from bot.agent.folding import (
     drop_older_pictures,
     split_for_folding,
 )
-from bot.agent.history import FRAME_TOKENS, estimate_tokens, sanitise
+from bot.agent.history import estimate_tokens, sanitise
 from bot.errors import ContextOverflow, ModelError
 from bot.messages import Frozen, StoredMessage, utc_now
 from bot.models.base import PromptMessage

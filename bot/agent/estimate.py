@@ -4,13 +4,14 @@ import math
 from collections.abc import Iterable
 from typing import Literal, TypeAlias
 
-from bot.agent.history import FRAME_TOKENS, estimate_tokens
+from bot.agent.history import estimate_tokens
 from bot.identity_cache import IdentityCache
 from bot.messages import Frozen
 from bot.models.base import PromptMessage, ToolSchema
 
 Level: TypeAlias = Literal["ok", "warning", "danger"]
 
+FRAME_TOKENS = 4  # of a message around its text, and of a tool call
 PICTURE_TOKENS = 765  # of a picture whose size nobody knows: 1024 by 1024 pixels
 WARNING = 0.8  # of the window
 DANGER = 0.95

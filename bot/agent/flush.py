@@ -9,9 +9,9 @@ from typing import Final, Protocol
 
 from msgspec.structs import replace
 
-from bot.agent.estimate import estimate_prompt, estimate_schemas
+from bot.agent.estimate import FRAME_TOKENS, estimate_prompt, estimate_schemas
 from bot.agent.folding import cut_middle
-from bot.agent.history import FRAME_TOKENS, estimate_tokens, label
+from bot.agent.history import estimate_tokens, label
 from bot.agent.spending import open_tab
 from bot.agent.tab import Tab
 from bot.backends.base import (

@@ -6,8 +6,8 @@ from typing import TypeAlias
 
 from msgspec.structs import replace
 
-from bot.agent.estimate import estimate_message, estimate_prompt
-from bot.agent.history import CHARS_PER_TOKEN, FRAME_TOKENS, estimate_tokens, sanitise
+from bot.agent.estimate import FRAME_TOKENS, estimate_message, estimate_prompt
+from bot.agent.history import CHARS_PER_TOKEN, estimate_tokens, sanitise
 from bot.models.base import PromptMessage
 from bot.models.pictures import NO_ROOM, is_of_results, left_out
 

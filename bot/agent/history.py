@@ -3,13 +3,9 @@
 from collections.abc import Iterable, Sequence
 from datetime import datetime
 
-from bot.identity_cache import IdentityCache
 from bot.messages import StoredMessage
 from bot.models.base import PromptMessage
 
-MOST_TOLD = 8_000_000  # characters of the lines that are known by heart
-OVERHEAD = 600  # characters that a line counts beside its text
-FRAME_TOKENS = 4  # of a message around its text, and of a tool call
 CHARS_PER_TOKEN = 4  # of Latin text; a CJK character is about one token
 
 _WIDE = bytes(range(0xE3, 0x100))  # how a character from U+3000 on begins in UTF-8
@@ -32,7 +28,7 @@ def select(lines: Sequence[StoredMessage], *, top_k: int, max_tokens: int) -> li
     for line in reversed(lines):
         if line.id in seen:
             continue
-        left -= tokens_of(line)
+        left -= estimate_tokens(line.text)
         if left < 0 or len(chosen) == top_k:
             break
         seen.add(line.id)
@@ -46,29 +42,12 @@ def has_several_speakers(lines: Iterable[StoredMessage], speaker: str) -> bool:
     return any(line.role == "user" and line.speaker != speaker for line in lines)
 
 
-def tokens_of(line: StoredMessage) -> int:
-    """The tokens of a line's text, by our estimate."""
-    return _told(line)[1]
-
-
-def size_of(lines: Sequence[StoredMessage]) -> int:
-    """The tokens of lines as messages of a prompt, by our estimate."""
-    return sum(map(tokens_of, lines)) + FRAME_TOKENS * len(lines)
-
-
 def to_prompt(line: StoredMessage, *, is_labelled: bool) -> PromptMessage:
     """A line as the model sees it; labelled with time and speaker where several people speak."""
-    if is_labelled and line.role == "user":
-        return PromptMessage(role=line.role, content=label(line.text, line.speaker, line.at))
-    return _told(line)[0]
-
-
-def _tell(line: StoredMessage) -> tuple[PromptMessage, int]:
-    return PromptMessage(role=line.role, content=line.text), estimate_tokens(line.text)
-
-
-# The store gives the same lines at each turn of a session that talks on.
-_told = IdentityCache(_tell, most=MOST_TOLD, weigh=lambda line: len(line.text) + OVERHEAD)
+    is_labelled = is_labelled and line.role == "user"
+    return PromptMessage(
+        role=line.role, content=label(line.text, line.speaker, line.at) if is_labelled else line.text
+    )
 
 
 def label(text: str, speaker: str, at: datetime) -> str:

@@ -17,18 +17,9 @@ from functools import lru_cache
 
 from bot.agent.compaction import frame
 from bot.agent.constraints import Constraints
-from bot.agent.estimate import estimate_prompt, estimate_schemas
+from bot.agent.estimate import FRAME_TOKENS, estimate_prompt, estimate_schemas
 from bot.agent.folding import cut_middle
-from bot.agent.history import (
-    FRAME_TOKENS,
-    estimate_tokens,
-    has_several_speakers,
-    label,
-    sanitise,
-    select,
-    size_of,
-    to_prompt,
-)
+from bot.agent.history import estimate_tokens, has_several_speakers, label, sanitise, select, to_prompt
 from bot.agent.store import Begun, KeptCall, Overheard
 from bot.agent.workspace import Workspace, WorkspaceTexts
 from bot.messages import (
@@ -233,11 +224,7 @@ class PromptBuilder:
         if profile.compact:
             told = newest[0] if message.may_be_silent else None  # it has to know that it may be silent
             rest = tuple(part for part in rest if part.role != "system" or part is told)
-        tokens = instructions.system_tokens + FRAME_TOKENS
-        if is_labelled or begun.kept_calls or profile.compact:
-            tokens += estimate_prompt(rest)
-        else:  # the history is measured already
-            tokens += size_of(chosen) + estimate_prompt((*framed, *known, *newest))
+        tokens = instructions.system_tokens + FRAME_TOKENS + estimate_prompt(rest)
         return Prompt(messages=(first, *rest), tokens=tokens)
 
     async def preamble(self, profile: ModelProfile) -> PromptMessage:

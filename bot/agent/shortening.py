@@ -11,8 +11,8 @@ from typing import Protocol
 from msgspec.structs import replace
 
 from bot.agent.compaction import CompactionFailed, Compactor, Summary
-from bot.agent.estimate import Calibration, estimate_prompt, estimate_schemas
-from bot.agent.history import estimate_tokens, size_of
+from bot.agent.estimate import FRAME_TOKENS, Calibration, estimate_prompt, estimate_schemas
+from bot.agent.history import estimate_tokens
 from bot.agent.moments import Moments
 from bot.agent.run import Run
 from bot.agent.sampler import Sampler
@@ -151,7 +151,7 @@ class HistoryShortening:
             return begun
         # What the summary takes is gone, but never so much that there is a new one at each turn.
         room -= min(begun.summary.tokens, room // 2) if begun.summary is not None else 0
-        tokens = size_of(begun.history)
+        tokens = _size(begun.history)
         is_full = tokens >= self._settings.at * room
         if not is_full and len(begun.history) < self._max_lines:
             return begun
@@ -194,7 +194,7 @@ class HistoryShortening:
 
     def _kept_of(self, lines: Sequence[StoredMessage], room: int, model: str) -> int:
         """Tokens that stay word for word, by the server's count: a share of the room, half of the lines."""
-        half = size_of(lines[-max(1, self._max_lines // 2) :])
+        half = _size(lines[-max(1, self._max_lines // 2) :])
         keep = min(int(self._settings.kept * room), half)
         return int(keep * self._calibration.factor(model)) + 1
 
@@ -227,6 +227,10 @@ class HistoryShortening:
             focus=focus,
             on_progress=keep,
         )
+
+
+def _size(lines: Sequence[StoredMessage]) -> int:
+    return sum(estimate_tokens(line.text) + FRAME_TOKENS for line in lines)
 
 
 def room_of(profile: ModelProfile) -> int:

@@ -74,7 +74,9 @@ from security.audit import note_result
 
 log = logging.getLogger(__name__)
 
-SWITCH_SECONDS = 0.002  # how long a thread of the store may hold up the event loop; 0.1 ms costs both a fifth
+SWITCH_SECONDS = (
+    0.002  # how long a thread of the store may hold up the event loop; 0.1 ms costs a quarter
+)
 LIVE_CHANNELS = ("web", "terminal")
 UNDELIVERED = (*LIVE_CHANNELS, API_CHANNEL)  # who asks there reads the history
 

@@ -4,7 +4,8 @@ from collections.abc import Sequence
 from typing import Protocol
 
 from bot.agent.compaction import Summary
-from bot.agent.history import size_of
+from bot.agent.estimate import FRAME_TOKENS
+from bot.agent.history import estimate_tokens
 from bot.commands.call import Answer, Call, Command
 from bot.commands.sessions import Sessions
 from bot.commands.spec import Argument, CommandSpec
@@ -93,7 +94,7 @@ class CompactionCommands:
 
 
 def _tokens(summary: Summary | None, lines: Sequence[StoredMessage]) -> int:
-    said = size_of(lines)
+    said = sum(estimate_tokens(line.text) + FRAME_TOKENS for line in lines)
     return said + (summary.tokens if summary else 0)
 
 

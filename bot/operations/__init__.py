@@ -14,6 +14,7 @@ def carry_out(place: str, *arguments: object) -> int:
     What is wrong with the settings or the surroundings is told in one message. Exit codes: 0 done, 1 failed,
     2 the settings or the arguments are wrong, 130 interrupted.
     """
+    os.umask(0o077)  # whatever a command writes is for who runs it
     module, _, name = place.partition(":")
     try:
         code: int = getattr(import_module(f"bot.operations.{module}"), name)(*arguments)
@@ -27,6 +28,5 @@ def carry_out(place: str, *arguments: object) -> int:
 
 def start(port: int | None = None) -> int:
     """Start the bot, and keep it running until it is told to stop."""
-    os.umask(0o077)
     gc.disable()  # until `calm_collector`: what is loaded on the way is no garbage
     return carry_out("serve:run", port)

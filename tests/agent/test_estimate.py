@@ -5,6 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bot.agent.estimate import (
+    FRAME_TOKENS,
     MAX_MODELS,
     Breakdown,
     Calibration,
@@ -14,7 +15,7 @@ from bot.agent.estimate import (
     estimate_prompt,
     estimate_schema,
 )
-from bot.agent.history import FRAME_TOKENS, estimate_tokens
+from bot.agent.history import estimate_tokens
 from bot.models.base import FunctionCall, Picture, PromptMessage, ToolCall, ToolSchema
 
 TOOL = ToolSchema(name="search", description="Find pages.", parameters=b'{"type":"object"}')
