@@ -2,6 +2,8 @@
 
 import asyncio
 import json
+import subprocess
+import sys
 import urllib.error
 import urllib.request
 from collections.abc import AsyncIterator
@@ -193,3 +195,15 @@ async def test_a_channel_of_ones_own_gets_each_answer_once(tmp_path: Path) -> No
 
 def test_settings_of_a_bot_made_in_code_need_no_environment(tmp_path: Path) -> None:
     assert Settings(home=tmp_path).data_dir == tmp_path
+
+
+def test_the_collector_that_is_off_until_the_bot_is_ready_works_from_then_on() -> None:
+    """In a process of its own, as it holds for a whole one."""
+    code = (
+        "import gc; gc.disable(); from bot.app import calm_collector; calm_collector();"
+        " print(gc.isenabled(), gc.get_freeze_count() > 0)"
+    )
+
+    done = subprocess.run((sys.executable, "-c", code), check=True, capture_output=True, timeout=60)
+
+    assert done.stdout.split() == [b"True", b"True"]

@@ -17,6 +17,8 @@ from bot.agent.constraints import Directories
 from bot.agent.flush import SECONDS as FLUSH_SECONDS
 from bot.agent.flush import MemoryFlush
 from bot.agent.moments import Moments
+from bot.agent.next_prompt import NextPrompt
+from bot.agent.prompt import PromptBuilder
 from bot.agent.questions import QuestionDesk
 from bot.agent.seams import NoToolSource, Outward, Seams
 from bot.agent.shortening import HistoryShortening
@@ -233,6 +235,16 @@ class Agency:
             return network.Network(allow=allow, ports=net.ports, use_proxy=net.use_proxy)
 
         return await enter(LazyNetwork(lambda: make(()))), await enter(LazyNetwork(lambda: make(urls)))
+
+    def next_prompt(self, prompts: PromptBuilder) -> NextPrompt:
+        """Measures what the next turn of a session would begin with."""
+        return NextPrompt(
+            self._around.store.journal,
+            prompts,
+            self._around.router,
+            history=self._settings.context_top_k,
+            offers=self.offers,
+        )
 
     def offers(self, message: InboundMessage) -> tuple[ToolSchema, ...]:
         """The tools of the sender of a message."""

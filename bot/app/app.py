@@ -74,9 +74,7 @@ from security.audit import note_result
 
 log = logging.getLogger(__name__)
 
-SWITCH_SECONDS = (
-    0.002  # how long a thread of the store may hold up the event loop; 0.1 ms costs a quarter
-)
+SWITCH_SECONDS = 0.002  # how long a thread of the store may hold up the event loop; 0.1 ms costs a quarter
 LIVE_CHANNELS = ("web", "terminal")
 UNDELIVERED = (*LIVE_CHANNELS, API_CHANNEL)  # who asks there reads the history
 
@@ -205,7 +203,7 @@ class App:
         )
         await self.adjusting.restore(changed)
         if self._has_web:
-            front = await enter(Front(settings, self, self._behind(router)))
+            front = await enter(Front(settings, self, self._behind()))
             self.url, self.pages = front.url, front.pages
         home.announce(self.url)
         self._stack.push_async_callback(self.drain)
@@ -269,7 +267,7 @@ class App:
             speaker=lambda: self.loop.speaker,
             on_change=self._agency.spending.forget,
         )
-        self.commands = await self._commands(router)
+        self.commands = await self._commands()
 
     def _tell_of_blocked(self, blocked: Blocked) -> None:
         self._alarm.message_blocked(blocked.message.address, blocked.level, blocked.reference)
@@ -345,14 +343,13 @@ class App:
         )
         return Operating(self._settings, works)
 
-    async def _commands(self, router: Router | OneBackend) -> Commands:
+    async def _commands(self) -> Commands:
         ports = ports_of(
             self._settings,
             self.store,
             self._bot,
             agency=self._agency,
             prompts=self._prompts,
-            router=router,
             doors=self.doors,
             rules=self._rules,
         )
@@ -455,7 +452,7 @@ class App:
             )
         )
 
-    def _behind(self, router: Router | OneBackend) -> Behind:
+    def _behind(self) -> Behind:
         return Behind(
             bot=self._bot,
             agency=self._agency,
@@ -463,7 +460,6 @@ class App:
             prompts=self._prompts,
             readiness=self._readiness,
             redact=self._quiet,
-            router=router,
             webhooks=self._webhooks,
         )
 

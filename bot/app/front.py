@@ -9,15 +9,12 @@ import msgspec
 
 from bot.agent.audit import Audit
 from bot.agent.loop import AgentLoop
-from bot.agent.next_prompt import NextPrompt
 from bot.agent.prompt import PromptBuilder
 from bot.app.agency import Agency
 from bot.app.interface import Wired, make_api, make_dashboard
 from bot.app.parts import web_settings
 from bot.app.workings import Wired as Worked
 from bot.app.workings import make_workings
-from bot.backends.one import OneBackend
-from bot.backends.router import Router
 from bot.bus import LocalBus
 from bot.hooks.registry import Hooks
 from bot.metrics import Metrics
@@ -55,7 +52,6 @@ class Behind(msgspec.Struct, frozen=True, kw_only=True):
     prompts: PromptBuilder
     readiness: Readiness
     redact: Callable[[str], str]
-    router: Router | OneBackend
     webhooks: Webhooks
 
 
@@ -128,18 +124,11 @@ class Front:
             self._settings, app, bot=behind.bot, spending=behind.agency.spending, redact=behind.redact
         )
         self._stack.push_async_callback(workings.aclose)
-        prompt = NextPrompt(
-            app.store.journal,
-            behind.prompts,
-            behind.router,
-            history=self._settings.context_top_k,
-            offers=behind.agency.offers,
-        )
         return make_dashboard(
             self._api,
             desk=app.desk,
             people=app.store.people,
             memories=app.remembering.memories,
-            gauge=Gauge(prompt),
+            gauge=Gauge(behind.agency.next_prompt(behind.prompts)),
             workings=workings,
         )

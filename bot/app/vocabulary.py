@@ -6,8 +6,6 @@ from bot.agent.prompt import PromptBuilder
 from bot.agent.queueing import RulesOf
 from bot.app.agency import Agency
 from bot.app.doors import Doors
-from bot.backends.one import OneBackend
-from bot.backends.router import Router
 from bot.commands.builtin import Ports
 from bot.commands.call import Command
 from bot.hooks.registry import Hooks
@@ -26,7 +24,6 @@ def ports_of(
     *,
     agency: Agency,
     prompts: PromptBuilder,
-    router: Router | OneBackend,
     doors: Doors,
     rules: RulesOf,
 ) -> Ports:
@@ -35,20 +32,16 @@ def ports_of(
         engine=bot,
         operations=bot,
         sessions=store.sessions,
-        lines=store.journal,
         choices=store.choices,
         catalogue=ModelCatalogue(ModelSetup.of(settings)),
         usage=store.usage,
         spending=agency.spending,
-        prompts=prompts,
-        backends=router,
-        offers=agency.offers,
+        next_prompt=agency.next_prompt(prompts),
         access=doors.access,
         conversing=store.rules,
         rules=rules,
         changed=store.changed_settings,
         chats=store.chats,
-        history=settings.context_top_k,
     )
 
 

@@ -5,7 +5,7 @@ from typing import Protocol
 
 import msgspec
 
-from bot.agent.next_prompt import Backends, Lines, Offers, Prompts, offer_nothing
+from bot.agent.next_prompt import NextPrompt
 from bot.agent.queueing import RulesOf
 from bot.agent.spending import Spending
 from bot.commands.access import AccessCommands, AccessRules, Conversing
@@ -30,30 +30,21 @@ class Access(AccessRules, Protocol):
 
 
 class Ports(msgspec.Struct, frozen=True, kw_only=True):
-    """What the built-in commands work on.
-
-    Attributes:
-        history: The most lines of history that a turn reads.
-        offers: The tools of a turn.
-    """
+    """What the built-in commands work on."""
 
     engine: Engine
     operations: Operations
     sessions: Sessions
-    lines: Lines
     choices: Choices
     catalogue: Catalogue
     usage: Usage
     spending: Spending
-    prompts: Prompts
-    backends: Backends
+    next_prompt: NextPrompt
     access: Access
     conversing: Conversing
     rules: RulesOf
     changed: ChangedSettings
     chats: Chats
-    history: int
-    offers: Offers = offer_nothing
 
 
 def builtin_commands(ports: Ports) -> tuple[Command, ...]:
@@ -67,14 +58,7 @@ def builtin_commands(ports: Ports) -> tuple[Command, ...]:
         DisplayCommands(sessions, ports.choices).commands,
         StatusCommands(sessions, ports.choices, ports.usage, engine).commands,
         UsageCommands(sessions, ports.usage, ports.spending).commands,
-        ContextCommands(
-            sessions,
-            ports.lines,
-            ports.prompts,
-            ports.backends,
-            history=ports.history,
-            offers=ports.offers,
-        ).commands,
+        ContextCommands(sessions, ports.next_prompt).commands,
         AdminCommands(
             engine,
             ports.operations,

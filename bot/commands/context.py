@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from msgspec.structs import replace
 
 from bot.agent.estimate import DANGER, WARNING, Breakdown, Level
-from bot.agent.next_prompt import Backends, Lines, NextPrompt, Offers, Prompts, offer_nothing
+from bot.agent.next_prompt import NextPrompt
 from bot.agent.store import Begun
 from bot.commands.call import Answer, Call, Command
 from bot.commands.sessions import Sessions
@@ -29,25 +29,11 @@ ADVICE: dict[Level, str] = {
 
 
 class ContextCommands:
-    """The handler, over the prompt that the next turn would get.
+    """The handler, over the prompt that the next turn would get."""
 
-    Args:
-        history: The most lines of history that a turn reads.
-        offers: The tools of the next turn.
-    """
-
-    def __init__(
-        self,
-        sessions: Sessions,
-        lines: Lines,
-        prompts: Prompts,
-        backends: Backends,
-        *,
-        history: int,
-        offers: Offers = offer_nothing,
-    ) -> None:
+    def __init__(self, sessions: Sessions, prompt: NextPrompt) -> None:
         self._sessions = sessions
-        self._next = NextPrompt(lines, prompts, backends, history=history, offers=offers)
+        self._next = prompt
 
     async def show(self, call: Call) -> Answer:
         """`/context`."""

@@ -10,6 +10,7 @@ from bot.agent.accounts import payer_of
 from bot.agent.audit import AuditEvent
 from bot.agent.choice import queue_rules
 from bot.agent.control import is_admin
+from bot.agent.next_prompt import NextPrompt
 from bot.agent.prompt import PromptBuilder
 from bot.agent.queueing import DEFAULT_RULES
 from bot.agent.spending import Spending
@@ -119,25 +120,23 @@ class Desk:
         self.access = Access(
             store.rules, is_admin=lambda message: is_admin(message, self.admins), audit=self.audit
         )
+        prompts = PromptBuilder(
+            name="Switchboard", workspace=Workspace(home / "workspace"), top_k=12, max_tokens=4_000
+        )
         ports = Ports(
             engine=self.bot,
             operations=self.bot,
             sessions=store.sessions,
-            lines=store.journal,
             choices=store.choices,
             catalogue=self.bot,
             usage=store.usage,
             spending=Spending(books=store.usage),
-            prompts=PromptBuilder(
-                name="Switchboard", workspace=Workspace(home / "workspace"), top_k=12, max_tokens=4_000
-            ),
-            backends=PlayedBackend(),
+            next_prompt=NextPrompt(store.journal, prompts, PlayedBackend(), history=12),
             access=self.access,
             conversing=store.rules,
             rules=queue_rules(store.choices, DEFAULT_RULES, {}),
             changed=store.changed_settings,
             chats=store.chats,
-            history=12,
         )
         self.commands = Commands(builtin_commands(ports), admins=lambda: self.admins, audit=self.audit)
 

@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from bot.agent.compaction import Summary
 from bot.agent.estimate import estimate_prompt, estimate_schema
+from bot.agent.next_prompt import NextPrompt
 from bot.agent.prompt import PromptBuilder
 from bot.agent.workspace import Workspace
 from bot.commands.context import BAR, EMPTY, FULL, ContextCommands, draw_bar
@@ -34,9 +35,8 @@ class Window:
             name="Ada", workspace=Workspace(home / "workspace"), top_k=12, max_tokens=100_000
         )
         store = desk.store
-        own = ContextCommands(
-            store.sessions, store.journal, prompts, self.backend, history=12, offers=self._offer
-        )
+        prompt = NextPrompt(store.journal, prompts, self.backend, history=12, offers=self._offer)
+        own = ContextCommands(store.sessions, prompt)
         self._commands = Commands(own.commands(), admins=lambda: (), audit=Notes())
 
     def _offer(self, message: InboundMessage) -> tuple[ToolSchema, ...]:

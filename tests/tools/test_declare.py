@@ -264,6 +264,15 @@ def test_a_name_that_no_model_can_use_is_refused(name: str) -> None:
         declare(act, name=name)
 
 
+def test_the_form_of_a_tool_is_made_once_and_not_before_it_is_asked_for() -> None:
+    made = declare(opaque)
+
+    with pytest.raises(Exception, match="Event"):
+        made.form()
+    assert made.name == "opaque"
+    assert order.form() is order.form()
+
+
 def test_a_type_that_json_has_no_word_for_is_refused() -> None:
     with pytest.raises(Exception, match="Event"):
         tool(opaque)
