@@ -20,34 +20,44 @@ def estimate_tokens(text: str) -> int:
     return int((len(text) - wide) / CHARS_PER_TOKEN + wide * 0.9) + 1
 
 
-def select(lines: Sequence[StoredMessage], *, top_k: int, max_tokens: int) -> list[StoredMessage]:
-    """The newest lines that fit: at most `top_k`, at most `max_tokens`, each id once, oldest first."""
+def select(lines: Sequence[StoredMessage], *, top_k: int, max_tokens: int) -> tuple[list[StoredMessage], int]:
+    """The newest lines that fit: at most `top_k`, at most `max_tokens`, each id once, oldest first.
+
+    Returns:
+        The lines, and the tokens of their texts.
+    """
     chosen: list[StoredMessage] = []
     seen: set[str] = set()
-    left = max_tokens
+    tokens = 0
     for line in reversed(lines):
         if line.id in seen:
             continue
-        left -= estimate_tokens(line.text)
-        if left < 0 or len(chosen) == top_k:
+        size = estimate_tokens(line.text)
+        if tokens + size > max_tokens or len(chosen) == top_k:
             break
+        tokens += size
         seen.add(line.id)
         chosen.append(line)
     chosen.reverse()
-    return chosen
+    return chosen, tokens
 
 
 def has_several_speakers(lines: Iterable[StoredMessage], speaker: str) -> bool:
     """Whether anybody but `speaker` has spoken, the bot aside."""
-    return any(line.role == "user" and line.speaker != speaker for line in lines)
+    return not {line.speaker for line in lines if line.role == "user"} <= {speaker}
 
 
-def to_prompt(line: StoredMessage, *, is_labelled: bool) -> PromptMessage:
-    """A line as the model sees it; labelled with time and speaker where several people speak."""
-    is_labelled = is_labelled and line.role == "user"
-    return PromptMessage(
-        role=line.role, content=label(line.text, line.speaker, line.at) if is_labelled else line.text
-    )
+def to_prompt(lines: Iterable[StoredMessage], *, is_labelled: bool) -> list[PromptMessage]:
+    """Lines as the model sees them; labelled with time and speaker where several people speak."""
+    return [
+        PromptMessage(
+            role=line.role,
+            content=label(line.text, line.speaker, line.at)
+            if is_labelled and line.role == "user"
+            else line.text,
+        )
+        for line in lines
+    ]
 
 
 def label(text: str, speaker: str, at: datetime) -> str:

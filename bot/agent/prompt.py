@@ -207,25 +207,27 @@ class PromptBuilder:
         room -= heard + summary
         room -= min(_size_of_calls(begun.kept_calls), room // 2)
         most -= min(summary, most // 2) + (heard if profile.compact else 0)
-        chosen = select(
+        lines, size = select(
             without_repeat(begun.history, message),
             top_k=min(self._top_k, COMPACT_LINES) if profile.compact else self._top_k,
             max_tokens=max(0, min(room, most)),
         )
         speaker = message.sender.name or message.sender.id
-        is_labelled = not message.is_direct or has_several_speakers(chosen, speaker)
-        history = _as_prompt(chosen, begun.kept_calls, is_labelled=is_labelled)
+        is_labelled = not message.is_direct or has_several_speakers(lines, speaker)
+        history = _as_prompt(lines, begun.kept_calls, is_labelled=is_labelled)
+        if is_labelled or begun.kept_calls:  # else it is what was chosen, and that was measured
+            size = estimate_prompt(history)
+        else:
+            size += FRAME_TOKENS * len(history)
         is_long = begun.turns >= REMIND_AT and not profile.compact
         newest = _newest(message, is_labelled, overheard, is_long=is_long)
         first = PromptMessage(role="system", content=instructions.system)
         framed = () if begun.summary is None else (frame(begun.summary.text),)
         known = (PromptMessage(role="user", content=remembered),) if remembered else ()
-        rest: tuple[PromptMessage, ...] = (*framed, *history, *known, *newest)
-        if profile.compact:
-            told = newest[0] if message.may_be_silent else None  # it has to know that it may be silent
-            rest = tuple(part for part in rest if part.role != "system" or part is told)
-        tokens = instructions.system_tokens + FRAME_TOKENS + estimate_prompt(rest)
-        return Prompt(messages=(first, *rest), tokens=tokens)
+        if profile.compact and not message.may_be_silent:
+            newest = newest[1:]  # the time; what it may be silent about stands there, too
+        size += instructions.system_tokens + FRAME_TOKENS + estimate_prompt((*framed, *known, *newest))
+        return Prompt(messages=(first, *framed, *history, *known, *newest), tokens=size)
 
     async def preamble(self, profile: ModelProfile) -> PromptMessage:
         """The system message of an ordinary turn on the chat page, to warm a model's cache with."""
@@ -297,7 +299,7 @@ def _as_prompt(
 ) -> list[PromptMessage]:
     """The lines as the model sees them; tool calls in sight stand before the answer of their turn."""
     if not kept:
-        return [to_prompt(line, is_labelled=is_labelled) for line in lines]
+        return to_prompt(lines, is_labelled=is_labelled)
     by_run: dict[RunId, list[KeptCall]] = {}
     for call in kept:
         by_run.setdefault(call.run, []).append(call)
@@ -307,7 +309,7 @@ def _as_prompt(
         if line.role == "assistant":
             calls = [call for call in by_run.pop(line.run, ()) if call.rounds >= ages[line.run]]
             messages += _as_step(calls)
-        messages.append(to_prompt(line, is_labelled=is_labelled))
+        messages += to_prompt([line], is_labelled=is_labelled)
     return sanitise(messages)
 
 
@@ -343,7 +345,7 @@ def _newest(
     overheard: tuple[Overheard, ...],
     *,
     is_long: bool = False,
-) -> tuple[PromptMessage, PromptMessage]:
+) -> tuple[PromptMessage, ...]:
     facts = _time_at(int(time.time()) // 60)
     if message.may_be_silent:
         facts += f"\n\n{SILENCE_NOTE}"

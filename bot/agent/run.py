@@ -199,6 +199,7 @@ class Run:
         finally:
             if self._timer is not None:
                 self._timer.cancel()
+            self.on_cut, self.steering = _nothing, NoSteering()  # both hold us: no cycles for the collector
 
     async def _contain(self, turn: Coroutine[None, None, Outcome]) -> None:
         """Where the errors of a turn stop."""

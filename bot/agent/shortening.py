@@ -230,7 +230,7 @@ class HistoryShortening:
 
 
 def _size(lines: Sequence[StoredMessage]) -> int:
-    return sum(estimate_tokens(line.text) + FRAME_TOKENS for line in lines)
+    return sum([estimate_tokens(line.text) for line in lines]) + FRAME_TOKENS * len(lines)
 
 
 def room_of(profile: ModelProfile) -> int:

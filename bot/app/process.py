@@ -33,7 +33,7 @@ def calm_collector() -> None:
     """
     gc.collect()
     gc.freeze()
-    gc.set_threshold(10_000, 20, 50)
+    gc.set_threshold(50_000, 4, 50)  # hardly anything of a turn is in a cycle
     gc.enable()
 
 

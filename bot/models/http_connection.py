@@ -49,8 +49,9 @@ class Body:
         self._inflater = zlib.decompressobj(zlib.MAX_WBITS | 32)
 
     def on_end(self, told: Callable[[], None]) -> None:
-        """Have this called when nothing comes any more."""
-        self._on_end = told
+        """Have this called when nothing comes any more; not where that is so already."""
+        if not self.is_over and self._error is None:
+            self._on_end = told
 
     def feed(self, data: bytes) -> None:
         """More has come; behind a failure it is passed over."""
@@ -72,17 +73,19 @@ class Body:
     def end(self) -> None:
         """All has come."""
         self.is_over = True
-        if self._on_end is not None:
-            self._on_end()
-        self._wake()
+        self._tell()
 
     def fail(self, error: Exception) -> None:
         """Nothing more will come; what has come is left."""
         if not self.is_over and self._error is None:
             self._error = error
-            if self._on_end is not None:
-                self._on_end()
-            self._wake()
+            self._tell()
+
+    def _tell(self) -> None:
+        told, self._on_end = self._on_end, None  # who is told holds us: no cycles for the collector
+        if told is not None:
+            told()
+        self._wake()
 
     def _wake(self) -> None:
         if self._waiter is not None and not self._waiter.done():

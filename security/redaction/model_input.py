@@ -1,7 +1,5 @@
 """Redacts what models get to read; by default only of the bot's own secrets, which costs next to nothing."""
 
-from collections.abc import Iterator
-
 from msgspec.structs import replace
 
 from bot.backends.base import Oversight
@@ -23,7 +21,9 @@ class ModelInput:
 
     async def look(self, request: ModelRequest, step: int) -> ModelRequest:
         """See the protocol; a request with nothing to hide stays the same object."""
-        if not self._redactor.is_clean("\n".join(_texts(request))):  # one look at all, as a rule
+        texts = [message.content for message in request.messages]
+        texts += [call.function.arguments for message in request.messages for call in message.tool_calls]
+        if not self._redactor.is_clean("\n".join(texts)):  # one look at all, as a rule
             messages = tuple(self._hidden(message) for message in request.messages)
             if any(new is not old for new, old in zip(messages, request.messages, strict=True)):
                 request = replace(request, messages=messages)
@@ -39,10 +39,3 @@ class ModelInput:
     def _hidden_call(self, call: ToolCall) -> ToolCall:
         arguments = self._redact(call.function.arguments)
         return replace(call, function=replace(call.function, arguments=arguments))
-
-
-def _texts(request: ModelRequest) -> Iterator[str]:
-    for message in request.messages:
-        yield message.content
-        for call in message.tool_calls:
-            yield call.function.arguments

@@ -107,9 +107,6 @@ class RedactionStream:
 
     Args:
         detector: `None` where only values are looked for.
-
-    Attributes:
-        hidden: How many of each kind were hidden so far.
     """
 
     def __init__(
@@ -122,16 +119,14 @@ class RedactionStream:
         is_recording: bool = False,
         on_hidden: OnHidden | None = None,
     ) -> None:
-        self._noted: dict[str, int] = {}
-        self.hidden: dict[str, int] = {}
+        self._masks = masks = _Masks(policy)
         self._on_hidden = on_hidden
-        self._policy = policy
         self._writers = tuple(Writer(is_recording=is_recording) for _ in range(3))
         pem, values, patterns = self._writers
         self._stages = (
-            *((PemStage(pem, self._replacement),) if "secrets" in policy.groups else ()),
-            *((LiteralStage(literals, values, self._replacement),) if literals else ()),
-            *((PatternStage(detector, sieve, patterns, self._replacement),) if detector is not None else ()),
+            *((PemStage(pem, masks),) if "secrets" in policy.groups else ()),
+            *((LiteralStage(literals, values, masks),) if literals else ()),
+            *((PatternStage(detector, sieve, patterns, masks),) if detector is not None else ()),
         )
 
     def feed(self, text: str) -> str:
@@ -145,11 +140,16 @@ class RedactionStream:
         text = ""
         for stage in self._stages:
             text = (stage.feed(text) if text else "") + stage.flush()
-        if self._noted:
-            log.info("sensitive data let through", extra={"kinds": self._noted})
+        if self._masks.shown:
+            log.info("sensitive data let through", extra={"kinds": self._masks.shown})
         if self.hidden and self._on_hidden is not None:
             self._on_hidden(self.hidden)
         return text
+
+    @property
+    def hidden(self) -> dict[str, int]:
+        """How many of each kind were hidden so far."""
+        return self._masks.hidden
 
     def matches(self) -> tuple[Match, ...]:
         """What was hidden; for a stream that records."""
@@ -159,13 +159,22 @@ class RedactionStream:
             found += [_traced(edit, before) for edit in writer.edits]
         return tuple(sorted(found, key=lambda match: match.start))
 
-    def _replacement(self, kind: str, value: str) -> str | None:
+
+class _Masks:
+    """What stands for the values of a text, and how many there were of each kind."""
+
+    def __init__(self, policy: Policy) -> None:
+        self._policy = policy
+        self.shown: dict[str, int] = {}
+        self.hidden: dict[str, int] = {}
+
+    def __call__(self, kind: str, value: str) -> str | None:
         """What stands for a value; asked with an empty one, whether anything does."""
-        replacement = self._policy.replacement(kind, value)
+        mask = self._policy.replacement(kind, value)
         if value:
-            counts = self._noted if replacement is None else self.hidden
+            counts = self.shown if mask is None else self.hidden
             counts[kind] = counts.get(kind, 0) + 1
-        return replacement
+        return mask
 
 
 def _traced(edit: Edit, before: list[list[Edit]]) -> Match:

@@ -57,10 +57,10 @@ messages = st.lists(
 def test_a_choice_is_never_longer_than_allowed_and_always_the_newest(
     lines: list[StoredMessage], top_k: int, max_tokens: int
 ) -> None:
-    chosen = select(lines, top_k=top_k, max_tokens=max_tokens)
+    chosen, tokens = select(lines, top_k=top_k, max_tokens=max_tokens)
 
     assert len(chosen) <= top_k
-    assert sum(estimate_tokens(kept.text) for kept in chosen) <= max_tokens
+    assert sum(estimate_tokens(kept.text) for kept in chosen) == tokens <= max_tokens
     assert len({kept.id for kept in chosen}) == len(chosen)
     newest = list({kept.id: None for kept in reversed(lines)})
     assert [kept.id for kept in reversed(chosen)] == newest[: len(chosen)]
@@ -69,13 +69,13 @@ def test_a_choice_is_never_longer_than_allowed_and_always_the_newest(
 def test_all_lines_are_chosen_when_they_fit() -> None:
     lines = [line(number) for number in range(1, 6)]
 
-    assert select(lines, top_k=5, max_tokens=1000) == lines
+    assert select(lines, top_k=5, max_tokens=1000)[0] == lines
 
 
 def test_of_two_lines_with_one_id_the_newer_is_chosen() -> None:
     lines = [line(1, "old", id_="x"), line(2), line(3, "new", id_="x")]
 
-    assert [kept.text for kept in select(lines, top_k=9, max_tokens=1000)] == ["text", "new"]
+    assert [kept.text for kept in select(lines, top_k=9, max_tokens=1000)[0]] == ["text", "new"]
 
 
 @given(messages=messages)
@@ -134,13 +134,13 @@ def test_a_second_result_of_a_call_is_dropped() -> None:
 
 
 def test_lines_are_labelled_where_several_people_speak() -> None:
-    shown = to_prompt(line(1, "hi", speaker="Bo"), is_labelled=True)
+    (shown,) = to_prompt([line(1, "hi", speaker="Bo")], is_labelled=True)
 
     assert shown == PromptMessage(role="user", content="[2026-03-04 05:06] Bo: hi")
 
 
 def test_the_bots_own_lines_are_never_labelled() -> None:
-    assert to_prompt(line(2, "hi"), is_labelled=True) == PromptMessage(role="assistant", content="hi")
+    assert to_prompt([line(2, "hi")], is_labelled=True) == [PromptMessage(role="assistant", content="hi")]
 
 
 def test_the_bot_does_not_count_as_another_speaker() -> None:

@@ -10,7 +10,7 @@ from msgspec.structs import replace
 
 from bot.agent.compaction import Summary
 from bot.agent.constraints import HEADER, AgentsFile, Constraints, Directories
-from bot.agent.estimate import estimate_schemas
+from bot.agent.estimate import estimate_prompt, estimate_schemas
 from bot.agent.history import estimate_tokens
 from bot.agent.prompt import OVERHEARD, REMIND_AT, TO_ANSWER, Prompt, PromptBuilder
 from bot.agent.store import Begun, KeptCall, Overheard
@@ -325,7 +325,7 @@ async def test_the_prompt_of_a_small_model_has_one_system_message(talk: Conversa
 async def test_the_guess_counts_every_message(talk: Conversation) -> None:
     prompt = await talk.ask(inbound("x" * 400))
 
-    assert prompt.tokens >= sum(estimate_tokens(message.content) for message in prompt.messages)
+    assert prompt.tokens == estimate_prompt(prompt.messages)
 
 
 async def test_a_name_with_braces_is_taken_as_it_is(workspace: Workspace) -> None:
@@ -518,3 +518,14 @@ async def test_a_tool_call_stays_in_sight_for_as_many_turns_as_it_should(builder
         ("assistant", "answer to q2"),
         ("user", "now"),
     ]
+
+
+async def test_a_small_model_reads_a_summary_that_is_there_and_no_time(builder: PromptBuilder) -> None:
+    summary = Summary(upto=2, text="Ann likes tea.", at=utc_now(), tokens=10)
+    begun = Begun(attempt=1, turns=2, history=(), summary=summary)
+
+    prompt = await builder.build(inbound("hello"), begun, SMALL)
+
+    assert [message.role for message in prompt.messages] == ["system", "user", "user"]
+    assert "Ann likes tea." in prompt.messages[1].content
+    assert prompt.tokens == estimate_prompt(prompt.messages)
