@@ -80,7 +80,7 @@ class ChatHub:
         group = await self._stack.enter_async_context(self._group)
         self._stack.callback(self._close_links)
         outbound = self._stack.enter_context(self.bus.outbound(channel=self.name))
-        events = self._stack.enter_context(self.bus.events(limit=MAX_EVENTS))
+        events = self._stack.enter_context(self.bus.events(limit=MAX_EVENTS, wants=self._is_ours))
         group.create_task(_read(outbound, self._show_answer), name=f"{self.name} answers")
         group.create_task(_read(events, self._show_event), name=f"{self.name} events")
         return self
@@ -139,12 +139,13 @@ class ChatHub:
                 assert_never(message)
         self._show(message.session, frame)
 
+    def _is_ours(self, event: SystemEvent) -> bool:
+        return event.session.startswith(self._prefix)
+
     def _show_event(self, event: SystemEvent | Missed) -> None:
         if isinstance(event, Missed):  # among them may be messages, which no window must lack
             log.warning("events missed", extra={"channel": self.name, "count": event.count})
             self._close_links()
-            return
-        if not event.session.startswith(self._prefix):
             return
         match event:
             case AgentStart(run=run) if run is not None:

@@ -45,8 +45,13 @@ class Workspace:
         self._fresh_until = float("-inf")
 
     async def texts(self) -> WorkspaceTexts:
-        """The texts of the files as they are now, or were within the last second."""
-        if self._clock() >= self._fresh_until:
+        """The texts of the files as they are now, or were within the last second.
+
+        One look at the disk is enough for all who ask meanwhile: they get what was there before.
+        """
+        if (now := self._clock()) >= self._fresh_until:
+            if self._seen is not None:
+                self._fresh_until = now + FRESH
             await asyncio.to_thread(self._refresh)
             self._fresh_until = self._clock() + FRESH
         return self._texts

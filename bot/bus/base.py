@@ -67,5 +67,12 @@ class Bus(Protocol):
         A reader that falls behind gets the chunks of a run merged into one.
         """
 
-    def events(self, *, limit: int = 1000) -> Subscription[SystemEvent | Missed]:
-        """Subscribe to system events; past `limit` the oldest go, and `Missed` tells how many."""
+    def events(
+        self, *, limit: int = 1000, wants: Callable[[SystemEvent], bool] | None = None
+    ) -> Subscription[SystemEvent | Missed]:
+        """Subscribe to system events; past `limit` the oldest go, and `Missed` tells how many.
+
+        Args:
+            wants: Whether the reader has a use for an event; without it, it has for all. It has to be quick:
+                it is asked as the event is published.
+        """

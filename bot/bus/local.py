@@ -126,16 +126,19 @@ class OutboundMailbox(_Mailbox[OutboundMessage]):
 
 
 class EventMailbox(_Mailbox[SystemEvent | Missed]):
-    """Holds the newest `limit` events and counts those that had to go."""
+    """Holds the newest `limit` events that its reader wants, and counts those that had to go."""
 
-    def __init__(self, limit: int) -> None:
+    def __init__(self, limit: int, wants: Callable[[SystemEvent], bool] | None = None) -> None:
         super().__init__()
         self._limit = limit
+        self._wants = wants
         self._events: deque[SystemEvent] = deque()
         self._missed = 0
 
     def put(self, event: SystemEvent) -> None:
         """Add an event; never waits."""
+        if self._wants is not None and not self._wants(event):
+            return
         self._events.append(event)
         if len(self._events) > self._limit:
             self._events.popleft()
@@ -209,6 +212,8 @@ class LocalBus:
         readers = self._everything if channel is None else self._channels.setdefault(channel, [])
         return OutboundMailbox().join(readers)
 
-    def events(self, *, limit: int = 1000) -> EventMailbox:
+    def events(
+        self, *, limit: int = 1000, wants: Callable[[SystemEvent], bool] | None = None
+    ) -> EventMailbox:
         """See `Bus.events`."""
-        return EventMailbox(limit).join(self._events)
+        return EventMailbox(limit, wants).join(self._events)

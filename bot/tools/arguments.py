@@ -40,7 +40,8 @@ def validate_arguments(tool: Tool, values: Arguments) -> Arguments:
         ToolFault: Has a line for each value that does not fit.
     """
     try:
-        return dict(tool.arguments.model_validate(values if type(values) is dict else dict(values)))
+        # By its iterator: asked for its keys, as `dict` does, a model takes long to say that it has none.
+        return dict(iter(tool.arguments.model_validate(values if type(values) is dict else dict(values))))
     except ValidationError as error:
         faults = error.errors(include_url=False, include_context=False)
         lines = [

@@ -52,7 +52,7 @@ class Attention:
         self._group = asyncio.TaskGroup()
 
     async def __aenter__(self) -> Self:
-        self._events = self._bus.events()
+        self._events = self._bus.events(wants=_is_of_use)
         await self._group.__aenter__()
         name = f"attention {self._adapter.name}"
         self._following = self._group.create_task(self._follow(), name=name)
@@ -154,3 +154,7 @@ class Attention:
         finally:
             permit.end()
         return True
+
+
+def _is_of_use(event: SystemEvent) -> bool:
+    return isinstance(event, InboxUpdate | AgentEnd)

@@ -50,7 +50,7 @@ def hash_of(body: bytes, previous: str) -> str:
 
 def seal_of(hash_: str, key: bytes) -> str:
     """What only who has the key can make of a hash."""
-    return hmac.new(key, hash_.encode(), hashlib.sha256).hexdigest()[:SEAL_SIGNS]
+    return hmac.digest(key, hash_.encode(), "sha256").hex()[:SEAL_SIGNS]
 
 
 def write_line(entry: AuditEntry, previous: str, key: bytes) -> tuple[bytes, str]:

@@ -49,6 +49,22 @@ async def test_instructions_and_identity_are_told_apart_and_kept_in_order(worksp
     assert texts.identity == "SOUL.md says\n\nIDENTITY.md says"
 
 
+async def test_of_many_who_ask_at_once_one_looks_at_the_disk(workspace: Workspace, clock: Clock) -> None:
+    file = workspace.directory / "AGENTS.md"
+    file.write_text("old", "utf-8")
+    await workspace.texts()
+    file.write_text("newer", "utf-8")
+    clock.now += 2
+
+    looking = workspace.texts().__await__()
+    looking.send(None)
+    with pytest.raises(StopIteration) as other:  # it has an answer and waits for nothing
+        workspace.texts().send(None)
+    looking.close()
+
+    assert other.value.value.context.startswith("# AGENTS.md")
+
+
 async def test_a_change_is_seen_after_a_second_and_not_before(workspace: Workspace, clock: Clock) -> None:
     file = workspace.directory / "AGENTS.md"
     file.write_text("old", "utf-8")

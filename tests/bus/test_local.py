@@ -215,6 +215,15 @@ async def test_events_beyond_the_limit_are_counted_not_kept() -> None:
     assert await read_all(lazy) == [Missed(count=3), started(4), started(5)]
 
 
+async def test_events_that_a_reader_does_not_want_are_neither_kept_nor_missed() -> None:
+    bus = LocalBus()
+    with bus.events(limit=2, wants=lambda event: event == started(2)) as picky:
+        for number in range(1, 6):
+            bus.emit(started(number))
+
+    assert await read_all(picky) == [started(2)]
+
+
 async def test_closing_wakes_the_reader() -> None:
     mailbox = LocalBus().outbound()
     reader = asyncio.create_task(read_all(mailbox))
