@@ -19,7 +19,7 @@ from bot.models.base import (
     Usage,
 )
 from bot.models.faults import stream_fault
-from bot.models.wire import Chunk, Delta, Part, ToolPiece, UsageBody, decode_chunk, decode_chunks
+from bot.models.wire import Chunk, Part, ToolPiece, UsageBody, decode_chunk, decode_chunks
 
 DONE: Final = b"[DONE]"
 
@@ -98,10 +98,9 @@ class Assembler:
         choice = chunk.choices[0]
         if choice.finish_reason:
             self.finish_reason = choice.finish_reason
-        if (delta := choice.delta or choice.message) is not None:
-            self._add(delta)
-
-    def _add(self, delta: Delta) -> None:
+        delta = choice.delta or choice.message
+        if delta is None:
+            return
         if content := delta.content:
             self._text += content if isinstance(content, str) else _join(content)
         if reasoning := delta.reasoning_content or delta.reasoning:

@@ -54,8 +54,8 @@ class Body:
             self._on_end = told
 
     def feed(self, data: bytes) -> None:
-        """More has come; behind a failure it is passed over."""
-        if self._error is not None:
+        """More has come; behind the end or a failure it is passed over."""
+        if self.is_over or self._error is not None:
             return
         if self._inflater is not None:
             try:
@@ -154,7 +154,12 @@ class Connection(asyncio.Protocol):
 
     Args:
         keeper: Gets it back after each whole answer, as long as the server keeps it open.
+
+    Attributes:
+        on_body: Takes the pieces of a body from the parser, straight to where they are read.
     """
+
+    on_body: Callable[[bytes], None]
 
     def __init__(self, keeper: Keeper) -> None:
         self._keeper = keeper
@@ -181,8 +186,9 @@ class Connection(asyncio.Protocol):
         """
         if self._transport is None or not self.is_usable:
             raise HungUp("the connection is closed")
-        self._parser = HttpResponseParser(self)
         self._response = Response(self)
+        self.on_body = self._response.body.feed
+        self._parser = HttpResponseParser(self)
         self._head = asyncio.get_running_loop().create_future()
         self._size = 0
         self._transport.write(head + body if len(body) < MAX_HEAD else head)
@@ -279,11 +285,6 @@ class Connection(asyncio.Protocol):
             response.body.inflate()
         if not self._head.done():
             self._head.set_result(response)
-
-    def on_body(self, data: bytes) -> None:
-        """A piece of the body."""
-        if self._response is not None:
-            self._response.body.feed(data)
 
     def on_message_complete(self) -> None:
         """The answer is whole."""

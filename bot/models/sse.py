@@ -74,7 +74,12 @@ class SseReader:
         if rest:
             self._check(len(rest) - 1)
             self._buffer += rest
-        events: list[bytes] = []
+        if blocks and len(stream) <= self._max_bytes and stream.count(b"\n") == 2 * len(blocks):
+            events = [block[6:] for block in blocks if block.startswith(b"data: ")]
+            if len(events) == len(blocks):  # a data line each, as nearly always
+                self._began = True
+                return events
+        events = []
         for block in blocks:
             self._check(len(block))
             if block.startswith(b"data: ") and b"\n" not in block:

@@ -37,13 +37,29 @@ class Jobs:
         Args:
             seconds: Its time limit; `None` where the job has one of its own.
         """
-        task = asyncio.create_task(_contain(job), name=name)
+        loop = asyncio.get_running_loop()
+        is_over: asyncio.Future[None] = loop.create_future()
+
+        def end() -> None:
+            if not is_over.done():
+                is_over.set_result(None)
+
+        def bury(task: asyncio.Task[T]) -> None:
+            self._tasks.discard(task)
+            if not task.cancelled():
+                task.exception()  # one that was stopped has nobody left to hear of it
+            end()
+
+        task = loop.create_task(_contain(job), name=name)
         self._tasks.add(task)
-        task.add_done_callback(self._bury)
+        task.add_done_callback(bury)
+        timer = None if seconds is None else loop.call_later(seconds, end)
         try:
-            await _ended(task, seconds)
+            await is_over  # half the price of `asyncio.wait`, once a tool call
             is_late = not task.done()
         finally:
+            if timer is not None:
+                timer.cancel()
             if not task.done():
                 await self._stop(task)
         if is_late:
@@ -68,30 +84,6 @@ class Jobs:
         await asyncio.wait({task}, timeout=self._reap)
         if not task.done():
             log.warning("job does not stop", extra={"job": task.get_name()})
-
-    def _bury(self, task: asyncio.Task[Any]) -> None:
-        self._tasks.discard(task)
-        if not task.cancelled():
-            task.exception()  # one that was stopped has nobody left to hear of it
-
-
-async def _ended(task: asyncio.Task[Any], seconds: float | None) -> None:
-    """Wait for a task, or for so long; half the price of `asyncio.wait`, once a tool call."""
-    loop = asyncio.get_running_loop()
-    waiter: asyncio.Future[None] = loop.create_future()
-
-    def wake(_: object = None) -> None:
-        if not waiter.done():
-            waiter.set_result(None)
-
-    task.add_done_callback(wake)
-    timer = None if seconds is None else loop.call_later(seconds, wake)
-    try:
-        await waiter
-    finally:
-        task.remove_done_callback(wake)
-        if timer is not None:
-            timer.cancel()
 
 
 async def _contain(job: Callable[[], Awaitable[T]]) -> T:
