@@ -155,12 +155,15 @@ class Approvals:
         return arguments if reason is None else Denied(reason=reason)
 
     def _doubts(self, tool: Tool, arguments: Arguments, context: ToolContext) -> list[Doubt]:
-        found = (suspicion.doubt(tool, arguments, context) for suspicion in self._suspicions)
-        doubts = (
-            Doubt(mode="confirm", told=one_line(one, MAX_NOTED)) if isinstance(one, str) else one
-            for one in found
-        )
-        return [doubt for doubt in doubts if doubt is not None and doubt.mode != "auto"]
+        doubts: list[Doubt] = []
+        for suspicion in self._suspicions:
+            if (found := suspicion.doubt(tool, arguments, context)) is None:
+                continue
+            if isinstance(found, str):
+                found = Doubt(mode="confirm", told=one_line(found, MAX_NOTED))
+            if found.mode != "auto":
+                doubts.append(found)
+        return doubts
 
     def _decide(self, tool: Tool, arguments: Arguments, role: Role) -> Mode:
         """Always in this order, over all rules that hold: deny, allow, mode."""

@@ -28,7 +28,7 @@ DOMPurify.addHook("afterSanitizeAttributes", (node) => {
 export default {
   props: { words: Object },
   emits: ["older", "newer", "latest", "cut", "seen", "answer"],
-  data: () => ({ chat: "", lines: [], tools: {}, growing: [], questions: [], typed: {}, hasOlder: false, hasNewer: false, isAsking: false, isAtEnd: true, fresh: 0, marked: 0, isShown: true, seen: 0 }),
+  data: () => ({ chat: "", lines: [], tools: {}, growing: [], questions: [], typed: {}, hasOlder: false, hasNewer: false, isAsking: false, isAtEnd: true, fresh: 0, marked: 0, isShown: true, seen: 0, top: 0 }),
   mounted() {
     document.addEventListener("visibilitychange", this.look);
   },
@@ -38,13 +38,14 @@ export default {
   methods: {
     /** Begin with another conversation, or at another place of it. */
     open(part, marked) {
-      Object.assign(this, { chat: part.chat, lines: [], tools: {}, growing: [], questions: [], hasOlder: false, hasNewer: false, fresh: 0, marked: marked ?? 0, isShown: !marked, seen: 0, isAtEnd: !marked });
+      Object.assign(this, { chat: part.chat, lines: [], tools: {}, growing: [], questions: [], hasOlder: false, hasNewer: false, fresh: 0, marked: marked ?? 0, isShown: !marked, seen: 0, isAtEnd: !marked, top: 0 });
       this.merge(part);
     },
     /** Take lines and what else has changed; what is left out of the part stays as it is. */
     merge(part) {
       if (part.chat !== this.chat) return;
       const box = this.$refs.box;
+      if (box.scrollTop < this.top) this.isAtEnd = false; // somebody scrolls up, and the event is still to come
       const anchor = this.isAtEnd ? null : this.anchor();
       const last = this.lines.length ? this.lines[this.lines.length - 1].number : 0;
       if (part.lines?.length) {
@@ -95,6 +96,7 @@ export default {
     look() {
       const box = this.$refs.box;
       if (!box) return;
+      this.top = box.scrollTop;
       const below = box.scrollHeight - box.scrollTop - box.clientHeight;
       this.isAtEnd = below < 60 && !this.hasNewer;
       if (this.isAtEnd) this.fresh = 0;
