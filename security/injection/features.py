@@ -4,6 +4,7 @@ The first are hashed, and a window's sum of them is divided by the root of their
 concepts of the rules, the same in all languages; each adds a fixed share.
 """
 
+import re
 from collections.abc import Iterator, Sequence
 
 import msgspec
@@ -13,14 +14,16 @@ import numpy.typing as npt
 from security.injection.concepts import Concept
 from security.injection.matching import Hit
 from security.injection.normalise import Codes, Offsets
-from security.injection.words import ASIAN, BASE, Hashes, Words
+from security.injection.words import ASIAN, BASE, FewWords, Hashes, Words, factors_of, runs_in
 
 BITS = 20  # of a bucket's number
 BUCKETS = 1 << BITS
 CHARACTERS = (2, 3, 4, 5)  # two only beyond the alphabets: a word there has two characters
 WORDS = 3  # in a row, at most
 STEP = np.uint64(BASE)
-SHUFFLE = np.uint64(0xBF58476D1CE4E5B9)
+SHUFFLE = np.array(0xBF58476D1CE4E5B9, dtype=np.uint64)  # no scalar, as each use makes an array of one
+HALF = np.array(31, dtype=np.uint64)
+REST = np.array(64 - BITS, dtype=np.uint64)
 PLACE_BITS = 24  # of a place; nothing longer is read
 BLOCK = 320  # characters in which a feature counts once
 
@@ -51,21 +54,40 @@ def _plain() -> Hashes:
 
 
 PLAIN = _plain()
+PLAIN_BYTES = bytes(PLAIN.tolist()) + bytes(128)
+BLANK = PLAIN_BYTES[:1]
+BLANKS = re.compile(BLANK + b"{2,}")
+FACTORS = factors_of(CHARACTERS[1:])
+BYTE = np.dtype(np.uint8)
+
+
+def buckets_of_few(text: str, few: FewWords) -> npt.NDArray[np.int64]:
+    """What `buckets_of` finds in a short plain text, in another order; some more than once."""
+    plain = text.encode().translate(PLAIN_BYTES)
+    if 2 * BLANK in plain:
+        plain = BLANKS.sub(BLANK, plain)
+    characters = runs_in(bytes(CHARACTERS[1] - 1) + plain, BYTE, FACTORS)
+    return _mixed(np.concatenate((characters.ravel(), few.runs[:WORDS].ravel())))
+
+
+def _mixed(numbers: Hashes) -> npt.NDArray[np.int64]:
+    """The buckets of these numbers, which are overwritten."""
+    numbers ^= numbers >> HALF
+    numbers *= SHUFFLE
+    numbers >>= REST
+    return numbers.view(np.int64)
 
 
 def buckets_of(
-    codes: Codes, words: Words, is_ascii: bool, *, is_tight: bool = False
+    codes: Codes, words: Words, is_ascii: bool
 ) -> tuple[npt.NDArray[np.int64], Offsets | None, list[int]]:
     """The buckets of a folded text in lower case, some more than once.
-
-    Args:
-        is_tight: It is known that no blank follows another.
 
     Returns:
         The buckets, for runs of characters and then of words; where blanks that follow others were left
         out, the places of the characters that stay; and how many runs of each length there are.
     """
-    kept = None if is_tight else _without_doubles(codes)
+    kept = _without_doubles(codes)
     if kept is not None:
         codes = codes[kept]
     is_asian = False
@@ -86,11 +108,7 @@ def buckets_of(
             chosen = rolling[codes[: len(rolling)] >= ASIAN] if is_asian else rolling[:0]
         numbers.append(chosen)
         sizes.append(len(chosen))
-    mixed = np.concatenate((*numbers, *words.runs[:WORDS]))
-    mixed ^= mixed >> np.uint64(31)
-    mixed *= SHUFFLE
-    mixed >>= np.uint64(64 - BITS)
-    return mixed.view(np.int64), kept, sizes
+    return _mixed(np.concatenate((*numbers, *words.runs[:WORDS]))), kept, sizes
 
 
 def _without_doubles(codes: Codes) -> Offsets | None:
@@ -124,14 +142,6 @@ def _distinct(buckets: npt.NDArray[np.int64], places: Offsets) -> Features:
     kinds = keys >> PLACE_BITS
     keys = keys[np.concatenate(([True], kinds[1:] != kinds[:-1]))]
     return Features((keys >> PLACE_BITS) & (BUCKETS - 1), keys & ((1 << PLACE_BITS) - 1))
-
-
-def once(buckets: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
-    """Each bucket once, in order; for texts of one block."""
-    ordered = np.sort(buckets)
-    is_first = np.ones(len(ordered), dtype=np.bool_)
-    np.not_equal(ordered[1:], ordered[:-1], out=is_first[1:])
-    return ordered[is_first]
 
 
 def concepts_of(hits: Sequence[Hit]) -> Iterator[tuple[int, int]]:

@@ -11,7 +11,7 @@ from security.injection.concepts import Concept, Vocabulary
 from security.injection.normalise import Codes, Offsets, codes_of, fold_word
 from security.injection.rules import RULES, Rule
 from security.injection.views import View
-from security.injection.words import ASIAN, Hashes, Words, firsts_of, hash_phrase
+from security.injection.words import ASIAN, FewWords, Hashes, Words, firsts_of, hash_phrase
 
 MOST_HITS = 2_000  # words of attacks in one view; more is an attack on the scanner
 MOST_FINDINGS = 8  # of one rule in one view
@@ -23,6 +23,7 @@ MARKERS = (
     *("### system", "### instruction", "### human", "### assistant", "### response", "### new"),
 )
 SIGNS = {**dict.fromkeys(ADDRESSES, Concept.TARGET), **dict.fromkeys(MARKERS, Concept.MARKER)}
+IN_SIGNS = ("@", ":", "<", "[", "#", "www.")  # each sign holds one: fewer searches than for all of them
 SIEVE = 18  # bits of a phrase's number that are looked at first
 PICTURES = 3  # a word of Chinese or Japanese has a third of the characters of an English one
 
@@ -85,37 +86,57 @@ class Matcher:
 
     def find(self, view: View, hits: Sequence[Hit]) -> list[Finding]:
         """All rules that hold in a view, in the order of their places, at most `MOST_FINDINGS` each."""
-        found = list(self._combine(hits[:MOST_HITS], view)) if hits else []
+        if not hits:
+            return []
+        seen = {concept for hit in hits for concept in hit.concepts}
+        can_any_hold = any(seen.issuperset(rule.parts) for rule in RULES)  # a quick look; mostly none can
+        found = list(self._combine(hits[:MOST_HITS], view)) if can_any_hold else []
         if len(hits) > MOST_HITS:
             found.append(Finding(FLOOD, hits[0].start, hits[-1].end))
         return found
 
     def hits(self, view: View) -> list[Hit]:
         """The words of attacks in a view, in order; no more than a few times `MOST_HITS`."""
-        found = self._phrases_in(view.words)
+        few = view.few
+        found = self._phrases_in(view.words) if few is None else self._phrases_of_few(view.text, few)
         if not view.text.isascii() and int(view.codes.max()) >= 0x400:
             places = np.flatnonzero(self._begins[_beginnings(view.codes)])
             found += [hit for at in places[: 4 * MOST_HITS].tolist() if (hit := self._stem_at(view.text, at))]
-        for sign, concept in SIGNS.items():
-            if sign in view.text:
-                places_of_sign = islice(_places(view.text, sign), MOST_HITS + 1)
-                found += [Hit(at, at + len(sign), (concept,)) for at in places_of_sign]
+        if any(map(view.text.__contains__, IN_SIGNS)):
+            found += self._signs_in(view.text)
         found.sort()
         return found
 
+    def _signs_in(self, text: str) -> Iterator[Hit]:
+        for sign, concept in SIGNS.items():
+            for at in islice(_places(text, sign), MOST_HITS + 1):
+                yield Hit(at, at + len(sign), (concept,))
+
     def _phrases_in(self, words: Words) -> list[Hit]:
         """All sizes are looked up together, as each look has a price."""
-        if words.numbers is None:
-            known = self._known_in(words)
-        else:
-            places = self._places
-            known = [(at, places[number]) for at, number in enumerate(words.numbers) if number in places]
+        known = self._known_in(words)
         firsts = firsts_of(len(words.starts))
         found: list[Hit] = []
         for at, place in known[: 4 * MOST_HITS]:
             length, concepts = self._phrases[place]
             first = at - firsts[length - 1]
             found.append(Hit(int(words.starts[first]), int(words.ends[first + length - 1]), concepts))
+        return found
+
+    def _phrases_of_few(self, text: str, few: FewWords) -> list[Hit]:
+        places = self._places
+        numbers = few.runs.ravel().tolist()
+        if places.keys().isdisjoint(numbers):  # so it often is
+            return []
+        spans = few.spans_in(text)
+        found: list[Hit] = []
+        for at, number in enumerate(numbers):
+            if number not in places:
+                continue
+            before, last = divmod(at, len(spans))
+            length, concepts = self._phrases[places[number]]
+            if length == before + 1:  # else a shorter run that stands again
+                found.append(Hit(spans[last - before][0], spans[last][1], concepts))
         return found
 
     def _known_in(self, words: Words) -> list[tuple[int, int]]:
@@ -144,7 +165,7 @@ class Matcher:
             for concept in hit.concepts:
                 last[concept] = hit
                 asked |= dict.fromkeys(self._rules[concept])
-            near = PICTURES if view.codes[hit.start] >= ASIAN else 1
+            near = PICTURES if ord(view.text[hit.start]) >= ASIAN else 1
             for rule in asked:
                 parts = [last[concept] for concept in rule.parts if concept in last]
                 if len(parts) < len(rule.parts) or times.get(rule, 0) == MOST_FINDINGS:

@@ -1,7 +1,6 @@
 """The linear model: a weight for each feature, summed over windows of the text."""
 
 import json
-import re
 from collections.abc import Mapping, Sequence
 from importlib.resources import files
 from io import BytesIO
@@ -17,9 +16,9 @@ from security.injection.features import (
     SHARE,
     WEIGHTS,
     buckets_of,
+    buckets_of_few,
     concepts_of,
     features_of,
-    once,
 )
 from security.injection.matching import Hit
 from security.injection.normalise import Codes, Offsets
@@ -29,7 +28,6 @@ from security.injection.words import ASIAN, Flags, words_of
 Numbers: TypeAlias = npt.NDArray[np.float64]
 Script: TypeAlias = Literal["latin", "asian", "other"]
 
-BLANKS = re.compile("[\0- ]{2}")
 WINDOW = 320  # characters that are judged together
 STEP = 160
 MOST_READ = 60 * WINDOW  # characters of one view that the model reads
@@ -110,21 +108,25 @@ class LinearModel:
         Of a long view, the blocks with most of them are read. What starts at places in `without` does not
         count.
         """
-        if not len(view.codes):
+        size = len(view.text)
+        if not size:
             return Judged(NOTHING, 0, 0)
-        if len(view.codes) <= WINDOW and without is None:
-            return Judged(self._short(view, hits), 0, len(view.codes))
+        if size <= WINDOW and without is None:
+            return Judged(self._short(view, hits), 0, size)
         return self._long(view, hits, without)
 
     def _short(self, view: View, hits: Sequence[Hit]) -> float:
         """The margin of a text of one window."""
-        is_ascii = view.text.isascii()
-        is_tight = is_ascii and BLANKS.search(view.text) is None
-        buckets = buckets_of(view.codes, view.words, is_ascii, is_tight=is_tight)[0]
-        if not len(buckets):
+        few = view.few
+        found = (
+            buckets_of(view.codes, view.words, False)[0] if few is None else buckets_of_few(view.text, few)
+        )
+        if not len(found):
             return NOTHING
-        buckets = once(buckets)
-        hashed = int(self._weights[buckets].sum(dtype=np.int64)) * self._scale / sqrt(len(buckets))
+        found.sort()
+        others = found[1:][found[1:] != found[:-1]]  # than the first: each once
+        total = int(self._weights[found[0]]) + int(self._weights[others].sum(dtype=np.int64))
+        hashed = total * self._scale / sqrt(len(others) + 1)
         meant: float = sum(self._concepts[number] for _, number in concepts_of(hits))
         return hashed + meant
 

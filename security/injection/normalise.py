@@ -33,6 +33,8 @@ INVISIBLE = (
     *(*range(0xFE00, 0xFE10), *range(0xE0100, 0xE01F0)),
 )
 SHORT = 4_096  # characters; sorting fewer is quicker than a table of all
+PLACES = np.arange(SHORT, dtype=np.int64)  # of the characters of a short text that stays as it is
+PLACES.flags.writeable = False
 MOST_CHANGES = 32  # kinds of characters
 MOST_TIMES = 1.25  # so much longer a text may become
 ACCENTS = (*range(0x300, 0x370), *range(0x483, 0x48A), *range(0x1AB0, 0x1B00), *range(0x1DC0, 0x1E00))
@@ -109,7 +111,8 @@ def lower(text: str) -> str:
 def fold(text: str) -> Folded:
     """Bring a text into one form; linear in its length, whatever it holds."""
     if text.isascii():
-        return Folded(text, np.arange(len(text), dtype=np.int64))
+        size = len(text)
+        return Folded(text, PLACES[:size] if size <= SHORT else np.arange(size, dtype=np.int64))
     if len(text) < SHORT and (quick := _letter_for_letter(text)) is not None:
         return quick
     codes = codes_of(text)

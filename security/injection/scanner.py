@@ -1,8 +1,8 @@
 """Looks for instructions in a text that it has no right to give: rules and a model, over all its readings."""
 
-from collections.abc import Sequence
+from bisect import bisect
+from collections.abc import Iterable, Sequence
 from functools import cache
-from itertools import chain
 from math import exp
 from typing import Protocol
 
@@ -12,7 +12,7 @@ import numpy as np
 from bot.settings.injection import InjectionSettings
 from security.injection.languages import VOCABULARIES
 from security.injection.letters import Letters
-from security.injection.matching import HIDDEN, Finding, Matcher
+from security.injection.matching import HIDDEN, Finding, Hit, Matcher
 from security.injection.model import NOTHING, Judged, LinearModel, Script, script_of
 from security.injection.normalise import codes_of, text_of
 from security.injection.quoting import quoted_in
@@ -32,6 +32,7 @@ LONG = (
 SHORT = 40  # bytes: in a few words like "who are you?" the model sees too little to tell
 BREVITY = 0.2  # that each byte below takes from the model's odds
 MOST_SPANS = 32
+LEVELS = tuple(Level)
 OUTDONE = Judged(NOTHING - 1, 0, 0)  # a reading that the model does not look at
 
 
@@ -39,6 +40,7 @@ class _Reading(msgspec.Struct, frozen=True):
     """What was found in one view."""
 
     view: View
+    hits: Sequence[Hit]
     findings: Sequence[Finding]
     judged: Judged
 
@@ -60,7 +62,8 @@ class Scanner:
         letters: Letters | None = None,
         second: Opinion | None = None,
     ) -> None:
-        self._settings = settings
+        self._is_enabled = settings.enabled
+        self._limits = (settings.low, settings.medium, settings.high, settings.critical)
         self._matcher = _matcher()
         self._model = model or LinearModel.load()
         self._letters = letters or Letters.load()
@@ -74,20 +77,11 @@ class Scanner:
             are_quotes_lenient: Quotations and blocks of code count a level less, as for what people write.
                 False for what tools, pages and files bring: there anybody can quote himself.
         """
-        if not self._settings.enabled or not text.strip():
+        if not self._is_enabled or not text.strip():
             return HARMLESS
         views = views_of(text, self._letters)
-        hits = [self._matcher.hits(view) for view in views.found]
-        kept = [view.text for at, view in enumerate(views.found) if at not in views.outdone]
-        second = self._ask(*kept)
-        found = [
-            _Reading(
-                view,
-                self._matcher.find(view, words),
-                OUTDONE if at in views.outdone else self._model.judge(view, words),
-            )
-            for at, (view, words) in enumerate(zip(views.found, hits, strict=True))
-        ]
+        found = [self._read(view, at in views.outdone) for at, view in enumerate(views.found)]
+        second = self._ask(reading.view.text for reading in found if reading.judged is not OUTDONE)
         whole = self._verdict(found, views, second)
         if not are_quotes_lenient or whole.level is Level.NONE:
             return whole
@@ -97,30 +91,36 @@ class Scanner:
         outside = [
             _Reading(
                 reading.view,
+                reading.hits,
                 [finding for finding in reading.findings if not _is_quoted(finding, reading.view, quoted)],
                 reading.judged
                 if reading.judged is OUTDONE
-                else self._model.judge(reading.view, words, quoted[reading.view.starts]),
+                else self._model.judge(reading.view, reading.hits, quoted[reading.view.starts]),
             )
-            for reading, words in zip(found, hits, strict=True)
+            for reading in found
         ]
-        return self._softened(whole, self._verdict(outside, views, self._ask(_without(text, quoted))))
+        return self._softened(whole, self._verdict(outside, views, self._ask([_without(text, quoted)])))
+
+    def _read(self, view: View, is_outdone: bool) -> _Reading:
+        hits = self._matcher.hits(view)
+        judged = OUTDONE if is_outdone else self._model.judge(view, hits)
+        return _Reading(view, hits, self._matcher.find(view, hits), judged)
 
     def _verdict(self, readings: Sequence[_Reading], views: Views, second: float | None) -> Verdict:
         """One verdict of all readings: the rules that hold in any of them, and the model's worst."""
         plain = readings[0].view
         script: Script = "latin" if plain.text.isascii() else script_of(plain.codes)
+        size = len(plain.text)
         worst = max(readings, key=lambda reading: reading.judged.margin)
         odds = self._model.odds(worst.judged.margin, script)
-        if len(plain.codes) > LONG:
+        if size > LONG:
             odds = min(odds, 1.0)
-        elif len(plain.codes) < SHORT:
+        elif size < SHORT:
             odds -= BREVITY * max(0, SHORT - len(plain.text.encode(errors="replace")))
         if second is not None:
             odds = max(odds, second)
         weights = {
-            finding.rule.name: finding.rule.weight
-            for finding in chain.from_iterable(reading.findings for reading in readings)
+            finding.rule.name: finding.rule.weight for reading in readings for finding in reading.findings
         }
         if views.hidden >= FEWEST_HIDDEN:
             weights[HIDDEN.name] = HIDDEN.weight
@@ -130,7 +130,7 @@ class Scanner:
             weights[DISGUISE.name] = DISGUISE.weight
             total += DISGUISE.weight
         score = 1 / (1 + exp(-total))
-        level = self._level(score)
+        level = LEVELS[bisect(self._limits, score)]
         if second is None and weights.keys() <= MILD:  # nobody is turned away on the small model's word alone
             level = min(level, Level.MEDIUM)
         if level is Level.NONE:
@@ -140,22 +140,16 @@ class Scanner:
             reasons.append("model")
         return Verdict(level, score, tuple(reasons), _spans(readings, worst if odds > 0 else None))
 
-    def _ask(self, *texts: str) -> float | None:
+    def _ask(self, texts: Iterable[str]) -> float | None:
         """The worst that the second model says of these readings."""
         return None if self._second is None else max(map(self._second.odds, texts))
-
-    def _level(self, score: float) -> Level:
-        limits = (self._settings.low, self._settings.medium, self._settings.high, self._settings.critical)
-        return Level(sum(score >= limit for limit in limits))
 
     def _softened(self, whole: Verdict, outside: Verdict) -> Verdict:
         """The verdict of the whole, a level less, unless what is not quoted is as bad."""
         if outside.level >= whole.level:
             return whole
-        settings = self._settings
-        floor = (0.0, settings.low, settings.medium, settings.high, settings.critical)
         level = max(whole.level.lowered(), outside.level)
-        lower, begin, end = (*floor, 1.0)[whole.level - 1 : whole.level + 2]
+        lower, begin, end = (0.0, *self._limits, 1.0)[whole.level - 1 : whole.level + 2]
         above = min((whole.score - begin) / max(end - begin, 1e-9), 0.99)  # of the way through its level
         within = lower + (begin - lower) * above
         score = max(min(whole.score, within), outside.score)

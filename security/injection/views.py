@@ -4,7 +4,8 @@ import base64
 import binascii
 import html
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
+from functools import cached_property
 from itertools import islice
 from urllib.parse import unquote
 
@@ -13,7 +14,7 @@ import numpy as np
 
 from security.injection.letters import Letters
 from security.injection.normalise import Codes, Offsets, codes_of, fold, lower, text_of
-from security.injection.words import Words, hash_phrase, places_in, words_in
+from security.injection.words import FEW, FewWords, Words, few_words_in, hash_phrase, places_in, words_of
 
 MOST_VIEWS = 8
 MOST_TIMES = 1.5  # so many times the input's length all views but the first together have
@@ -46,10 +47,10 @@ TELLING = (
     *("the", "and", "you", "your", "all", "this", "that", "with", "not", "for", "from", "what", "ignore"),
     *("instructions", "prompt", "system", "rules", "reveal", "previous", "print", "password"),
 )
-COMMON = (
+COMMON = {
     *("a", "an", "of", "to", "in", "is", "it", "i", "my", "me", "on", "are", "can", "how", "do", "or", "be"),
     *("the", "and", "you", "your", "all", "this", "that", "with", "for", "from", "what", "have", "please"),
-)
+}
 SPARSE = 8  # in so many words of a plain text at least one is common
 FEWEST_SIXES = 4  # hexadecimal letters begin with a 6 or a 7
 BETTER = 0.25  # bits a character that a reading must gain
@@ -59,36 +60,38 @@ LEAST = -5.0  # of a decoded piece
 REACH = 4  # characters around a word that help to say which reading of it is better
 
 
-def _numbers(words: tuple[str, ...], change: Callable[[str], str]) -> set[int]:
-    return {hash_phrase(change(word))[1] for word in words}
+TURNED = {turned for word in TELLING for turned in (word.translate(ROT13), word[::-1])} - {"not", "ton"}
+KNOWN = {hash_phrase(word)[1]: word in TURNED for word in TURNED.union(COMMON)}
+NUMBERS = np.array(sorted(KNOWN), dtype=np.uint64)
+IS_TURNED = np.array([KNOWN[number] for number in NUMBERS.tolist()])
 
 
-TURNED = (
-    _numbers(TELLING, lambda word: word.translate(ROT13)) | _numbers(TELLING, lambda word: word[::-1])
-) - _numbers(("not", "ton"), str)
-KNOWN = np.array(sorted(TURNED | _numbers(COMMON, str)), dtype=np.uint64)
-IS_TURNED = np.array([number in TURNED for number in KNOWN.tolist()])
-TURNED_OR_NOT: dict[int, bool] = dict(zip(KNOWN.tolist(), IS_TURNED.tolist(), strict=True))
-
-
-class View(msgspec.Struct, frozen=True):
+class View(msgspec.Struct, frozen=True, dict=True):
     """One reading of a text.
 
     Attributes:
         kind: How it was made: `plain`, `base64`, `leet` …
         text: Folded, in lower case.
-        codes: Its code points.
-        words: Its words.
         starts: For each character, its place in the input.
         ends: For each character, the place behind it.
+        few: Its words, where it is short and plain.
     """
 
     kind: str
     text: str
-    codes: Codes
-    words: Words
     starts: Offsets
     ends: Offsets
+    few: FewWords | None
+
+    @cached_property
+    def codes(self) -> Codes:
+        """Its code points."""
+        return codes_of(self.text)
+
+    @cached_property
+    def words(self) -> Words:
+        """Its words, whatever text it is."""
+        return words_of(self.codes, self.text.isascii())
 
 
 class Views(msgspec.Struct, frozen=True):
@@ -144,8 +147,8 @@ def views_of(text: str, letters: Letters) -> Views:
 
 def _as_view(raw: _Raw) -> View:
     text = lower(raw.text)
-    codes = codes_of(text)
-    return View(raw.kind, text, codes, words_in(text, codes), raw.starts, raw.ends)
+    few = few_words_in(text) if len(text) <= FEW and text.isascii() else None
+    return View(raw.kind, text, raw.starts, raw.ends, few)
 
 
 def _better(raw: _Raw, view: View, letters: Letters) -> _Raw | None:
@@ -178,16 +181,15 @@ def _rewritten(raw: _Raw, view: View, letters: Letters) -> Iterator[_Raw]:
 
 def _is_strange(view: View, letters: Letters) -> bool:
     """Whether a text has words that are common when turned, or neither common words nor likely letters."""
-    size, numbers = len(view.words.starts), view.words.numbers
-    if numbers is None:
-        common: Sequence[bool] = IS_TURNED[places_in(view.words.runs[0], KNOWN)].tolist()
+    if view.few is None:
+        numbers = view.words.runs[0]
+        size, known = len(numbers), IS_TURNED[places_in(numbers, NUMBERS)]
+        is_turned, common = bool(known.any()), len(known)
     else:
-        common = [TURNED_OR_NOT[number] for number in numbers[:size] if number in TURNED_OR_NOT]
-    if any(common):
-        return True
-    if SPARSE * len(common) >= size:
-        return False
-    return letters.likelihood(view.codes) < UNLIKELY
+        words = view.few.words
+        size, is_turned = len(words), not TURNED.isdisjoint(words)
+        common = sum(map(COMMON.__contains__, words))
+    return is_turned or (SPARSE * common < size and letters.likelihood(view.codes) < UNLIKELY)
 
 
 def _where_better(raw: _Raw, view: View, other: _Raw, letters: Letters) -> _Raw:
@@ -214,7 +216,8 @@ def _pieces(raw: _Raw, letters: Letters) -> Iterator[_Raw]:
 
 def _unspaced(raw: _Raw, view: View) -> _Raw | None:
     """Letters that stand alone, joined; where gaps differ, the wider ones are blanks."""
-    if view.words.singles < FEWEST_SINGLE:
+    few = view.few
+    if (view.words.singles if few is None else few.singles) < FEWEST_SINGLE:
         return None
     starts, ends = view.words.starts, view.words.ends
     single = (ends - starts) == 1

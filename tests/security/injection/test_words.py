@@ -2,16 +2,16 @@
 
 import string
 
-import numpy as np
 from hypothesis import example, given
 from hypothesis import strategies as st
 
+from security.injection.features import buckets_of_few, features_of
 from security.injection.languages import VOCABULARIES
 from security.injection.letters import Letters
-from security.injection.matching import Matcher
+from security.injection.matching import IN_SIGNS, SIGNS, Matcher
 from security.injection.normalise import codes_of
 from security.injection.views import views_of
-from security.injection.words import FEW, LONGEST, words_in, words_of
+from security.injection.words import FEW, LONGEST, few_words_in, words_of
 
 PLAIN = st.text(st.sampled_from(string.ascii_lowercase[:5] + string.digits[:2] + "  ,.!'\t"), max_size=FEW)
 MATCHER = Matcher(VOCABULARIES)
@@ -30,14 +30,27 @@ TALK = st.lists(
 @example("x" * (LONGEST + 1))
 @example("one two")
 def test_the_words_of_a_short_text_are_those_of_any(text: str) -> None:
-    quick, slow = words_in(text, codes_of(text)), words_of(codes_of(text), True)
+    quick, slow = few_words_in(text), words_of(codes_of(text), True)
+    spans = list(zip(slow.starts.tolist(), slow.ends.tolist(), strict=True))
 
-    assert quick.numbers is not None
-    assert quick.starts.tolist() == slow.starts.tolist()
-    assert quick.ends.tolist() == slow.ends.tolist()
-    assert [run.tolist() for run in quick.runs] == [run.tolist() for run in slow.runs]
-    assert quick.numbers == np.concatenate(slow.runs).tolist()
+    assert quick.words == [text[start:end] for start, end in spans]
+    assert quick.spans_in(text) == spans
+    assert [run[size:].tolist() for size, run in enumerate(quick.runs)] == [run.tolist() for run in slow.runs]
     assert quick.singles == slow.singles
+
+
+@given(PLAIN | TALK)
+@example("")
+@example("abc")
+@example("a  b")
+@example(" \t\n!")
+@example("x" * FEW)
+def test_the_buckets_of_a_short_text_are_those_of_any(text: str) -> None:
+    codes = codes_of(text)
+
+    quick = buckets_of_few(text, few_words_in(text))
+
+    assert set(quick.tolist()) == set(features_of(codes, words_of(codes)).buckets.tolist())
 
 
 @given(TALK)
@@ -46,6 +59,10 @@ def test_the_words_of_attacks_are_found_in_short_texts_as_in_long_ones(text: str
         views_of(each, Letters.load()).found for each in (text, f"{text}{' ' * (FEW + 1)}")
     )
 
-    assert short.words.numbers is not None
-    assert longer.words.numbers is None
+    assert short.few is not None
+    assert longer.few is None
     assert MATCHER.hits(short) == MATCHER.hits(longer)
+
+
+def test_every_sign_holds_what_is_looked_for_first() -> None:
+    assert all(any(part in sign for part in IN_SIGNS) for sign in SIGNS)
