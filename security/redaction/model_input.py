@@ -18,15 +18,20 @@ class ModelInput:
         self._redactor = redactor
         self._redact = redactor.redact
         self._then = then
+        self._clean: tuple[PromptMessage, ...] = ()  # how a request began; the next one does so again
 
     async def look(self, request: ModelRequest, step: int) -> ModelRequest:
         """See the protocol; a request with nothing to hide stays the same object."""
-        texts = [message.content for message in request.messages]
-        texts += [call.function.arguments for message in request.messages for call in message.tool_calls]
-        if not self._redactor.is_clean("\n".join(texts)):  # one look at all, as a rule
-            messages = tuple(self._hidden(message) for message in request.messages)
-            if any(new is not old for new, old in zip(messages, request.messages, strict=True)):
-                request = replace(request, messages=messages)
+        known = len(self._clean) if request.messages[: len(self._clean)] == self._clean else 0
+        fresh = request.messages[known:]
+        texts = [message.content for message in fresh]
+        texts += [call.function.arguments for message in fresh for call in message.tool_calls]
+        if self._redactor.is_clean("\n".join(texts)):  # one look at all, as a rule
+            self._clean = request.messages
+        else:
+            hidden = tuple(self._hidden(message) for message in fresh)
+            if any(new is not old for new, old in zip(hidden, fresh, strict=True)):
+                request = replace(request, messages=(*request.messages[:known], *hidden))
         return await self._then.look(request, step)
 
     def _hidden(self, message: PromptMessage) -> PromptMessage:

@@ -46,6 +46,18 @@ async def test_a_prompt_without_secrets_is_not_touched() -> None:
     assert await ModelInput(MODELS, NoOversight()).look(given, 1) is given
 
 
+async def test_a_secret_is_found_in_whichever_step_it_comes() -> None:
+    guard = ModelInput(MODELS, NoOversight())
+    hello, secret = PromptMessage(role="user", content="hello"), PromptMessage(role="tool", content=OWN)
+    steps = [(hello,), (hello, hello), (hello, hello, secret), (hello, hello, secret, hello), (secret, hello)]
+
+    seen = [await guard.look(replace(request(), messages=step), 1) for step in steps]
+
+    assert [[message.content for message in one.messages] for one in seen] == [
+        [message.content.replace(OWN, "[REDACTED-SECRET]") for message in step] for step in steps
+    ]
+
+
 def test_what_is_remembered_has_no_cards_and_no_keys() -> None:
     guard = Redactor(Policy.of(MemoryPlace(), key=KEY))
 
