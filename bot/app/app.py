@@ -2,7 +2,6 @@
 
 import asyncio
 import logging
-import sys
 import time
 from collections.abc import Mapping, Sequence
 from contextlib import AsyncExitStack
@@ -74,7 +73,6 @@ from security.audit import note_result
 
 log = logging.getLogger(__name__)
 
-SWITCH_SECONDS = 0.002  # how long a thread of the store may hold up the event loop; 0.1 ms costs a quarter
 LIVE_CHANNELS = ("web", "terminal")
 UNDELIVERED = (*LIVE_CHANNELS, API_CHANNEL)  # who asks there reads the history
 
@@ -160,7 +158,6 @@ class App:
 
     async def _open(self) -> None:
         enter = self._stack.enter_async_context
-        sys.setswitchinterval(SWITCH_SECONDS)
         home = self._stack.enter_context(Home(self._written.data_dir))
         settings = self._settings = await fill_secrets(self._written)
         self.store = await enter(
