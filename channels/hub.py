@@ -29,6 +29,7 @@ from channels.link import Link
 log = logging.getLogger(__name__)
 
 MAX_EVENTS = 10_000  # of all sessions together; a hub this far behind has its windows start afresh
+LASTING = (AgentStart, AgentEnd, SessionSwitched)  # events that concern a session that nobody looks at
 
 Item = TypeVar("Item")
 
@@ -140,7 +141,10 @@ class ChatHub:
         self._show(message.session, frame)
 
     def _is_ours(self, event: SystemEvent) -> bool:
-        return event.session.startswith(self._prefix)
+        """Whether somebody here sees it, or may see an answer grow later that begins or ends with it."""
+        if not event.session.startswith(self._prefix):
+            return False
+        return event.session in self._links or isinstance(event, LASTING)
 
     def _show_event(self, event: SystemEvent | Missed) -> None:
         if isinstance(event, Missed):  # among them may be messages, which no window must lack

@@ -26,20 +26,14 @@ def select(lines: Sequence[StoredMessage], *, top_k: int, max_tokens: int) -> tu
     Returns:
         The lines, and the tokens of their texts.
     """
-    chosen: list[StoredMessage] = []
-    seen: set[str] = set()
-    tokens = 0
-    for line in reversed(lines):
-        if line.id in seen:
-            continue
-        size = estimate_tokens(line.text)
-        if tokens + size > max_tokens or len(chosen) == top_k:
-            break
-        tokens += size
-        seen.add(line.id)
-        chosen.append(line)
-    chosen.reverse()
-    return chosen, tokens
+    newest = {line.id: at for at, line in enumerate(lines)}
+    found = lines if len(newest) == len(lines) else [lines[at] for at in sorted(newest.values())]
+    sizes = [estimate_tokens(line.text) for line in found]
+    tokens, left = sum(sizes), len(found)
+    while tokens > max_tokens or left > top_k:
+        tokens -= sizes[len(found) - left]
+        left -= 1
+    return list(found[len(found) - left :]), tokens
 
 
 def has_several_speakers(lines: Iterable[StoredMessage], speaker: str) -> bool:
