@@ -230,7 +230,8 @@ class HistoryShortening:
 
 
 def _size(lines: Sequence[StoredMessage]) -> int:
-    return sum([estimate_tokens(line.text) for line in lines]) + FRAME_TOKENS * len(lines)
+    """As one text: quicker than line by line, and at most a token a line more."""
+    return estimate_tokens("".join([line.text for line in lines])) + (FRAME_TOKENS + 1) * len(lines)
 
 
 def room_of(profile: ModelProfile) -> int:
