@@ -1,6 +1,7 @@
 """The agent as people meet it: a whole bot, a model that follows a script, tools that really run."""
 
 import asyncio
+import gc
 import json
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
@@ -21,6 +22,7 @@ from bot.tools import declare
 from tests.bots import settings_for
 from tests.simulators.model import ModelServer, Reply, call, say
 
+OURS = {"bot", "channels", "memory", "security"}
 ANN = Sender(id="ann", name="Ann", role=Role.OWNER)
 BOB = Sender(id="bob", name="Bob", role=Role.MEMBER)
 
@@ -106,6 +108,30 @@ async def test_a_file_is_written_and_read_in_the_workspace(home: Path) -> None:
     assert end.text == "Done."
     assert (home / "workspace" / "notes" / "a.txt").read_text() == "one\ntwo\n"
     assert "two" in talk.results()[1]
+
+
+async def test_a_turn_leaves_nothing_to_the_garbage_collector(home: Path) -> None:
+    """With many sessions its rounds would take more than most of what a turn does."""
+    look = call("list", '{"path": "."}')
+    async with talking(home, *[look, say("Nothing there.")] * 4) as talk:
+        await talk.answer("Look")
+        gc.collect()
+        gc.disable()
+        gc.set_debug(gc.DEBUG_SAVEALL)
+        try:
+            for _ in range(3):
+                await talk.answer("Look again")
+            gc.collect()
+            left = {type(thing) for thing in gc.garbage}
+        finally:
+            gc.set_debug(0)
+            gc.garbage.clear()
+            gc.enable()
+
+    ours = {
+        f"{kind.__module__}.{kind.__qualname__}" for kind in left if kind.__module__.partition(".")[0] in OURS
+    }
+    assert ours == set()
 
 
 async def test_what_leads_out_of_the_workspace_is_refused(home: Path) -> None:
