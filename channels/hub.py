@@ -81,7 +81,7 @@ class ChatHub:
         group = await self._stack.enter_async_context(self._group)
         self._stack.callback(self._close_links)
         outbound = self._stack.enter_context(self.bus.outbound(channel=self.name))
-        events = self._stack.enter_context(self.bus.events(limit=MAX_EVENTS, wants=self._is_ours))
+        events = self._stack.enter_context(self.bus.events(limit=MAX_EVENTS, wants=self._is_of_use))
         group.create_task(_read(outbound, self._show_answer), name=f"{self.name} answers")
         group.create_task(_read(events, self._show_event), name=f"{self.name} events")
         return self
@@ -140,11 +140,9 @@ class ChatHub:
                 assert_never(message)
         self._show(message.session, frame)
 
-    def _is_ours(self, event: SystemEvent) -> bool:
+    def _is_of_use(self, kind: type[SystemEvent], session: SessionKey) -> bool:
         """Whether somebody here sees it, or may see an answer grow later that begins or ends with it."""
-        if not event.session.startswith(self._prefix):
-            return False
-        return event.session in self._links or isinstance(event, LASTING)
+        return session.startswith(self._prefix) and (session in self._links or kind in LASTING)
 
     def _show_event(self, event: SystemEvent | Missed) -> None:
         if isinstance(event, Missed):  # among them may be messages, which no window must lack

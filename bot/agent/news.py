@@ -29,6 +29,13 @@ AROUND = 3  # times as many are looked at, for what is cut at its end to be reco
 
 WorkEvent: TypeAlias = ThinkingEvent | ToolUseEvent | ToolResultEvent | TokenUsageEvent | RetryEvent
 WORK = (ThinkingEvent, ToolUseEvent, ToolResultEvent, TokenUsageEvent, RetryEvent)
+KINDS: dict[type[WorkEvent], type[SystemEvent]] = {
+    ThinkingEvent: Thinking,
+    ToolUseEvent: ToolStart,
+    ToolResultEvent: ToolResult,
+    TokenUsageEvent: TokenUsage,
+    RetryEvent: Retry,
+}
 
 
 class RedactionStream(Protocol):
@@ -58,20 +65,21 @@ class News:
         self._thoughts: RedactionStream | None = None
 
     async def tell(self, event: AgentEvent) -> None:
-        """Publish an event of the backend, where it is one of its work."""
-        if self._redactor is None:
-            if isinstance(event, WORK):
-                self._bus.emit(news_of(event, self._session, self._run))
-            return
-        if isinstance(event, ThinkingEvent):
-            self._thoughts = self._thoughts or self._redactor.open()
+        """Publish an event of the backend, where it is one of its work and somebody wants to know of it."""
+        if isinstance(event, ThinkingEvent) and self._redactor is not None:
+            self._thoughts = (
+                self._thoughts or self._redactor.open()
+            )  # whoever comes in the middle sees no half
             self._think(self._thoughts.feed(event.content))
             return
         if self._thoughts is not None:
             self._think(self._thoughts.flush())
             self._thoughts = None
-        if isinstance(event, WORK):
-            self._bus.emit(news_of(await _hidden(event, self._redactor), self._session, self._run))
+        if not isinstance(event, WORK) or not self._bus.is_wanted(KINDS[type(event)], self._session):
+            return
+        if self._redactor is not None:
+            event = await _hidden(event, self._redactor)
+        self._bus.emit(news_of(event, self._session, self._run))
 
     def _think(self, text: str) -> None:
         if text:

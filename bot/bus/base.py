@@ -5,7 +5,7 @@ from enum import StrEnum
 from types import TracebackType
 from typing import Protocol, Self, TypeAlias, TypeVar
 
-from bot.messages import InboundMessage, Missed, OutboundMessage, SystemEvent
+from bot.messages import InboundMessage, Missed, OutboundMessage, SessionKey, SystemEvent
 
 Item = TypeVar("Item", covariant=True)
 
@@ -18,6 +18,7 @@ class Receipt(StrEnum):
     REFUSED = "refused"
 
 
+Wants: TypeAlias = Callable[[type[SystemEvent], SessionKey], bool]
 InboundHandler: TypeAlias = Callable[[InboundMessage], Awaitable[Receipt]]
 
 
@@ -67,12 +68,13 @@ class Bus(Protocol):
         A reader that falls behind gets the chunks of a run merged into one.
         """
 
-    def events(
-        self, *, limit: int = 1000, wants: Callable[[SystemEvent], bool] | None = None
-    ) -> Subscription[SystemEvent | Missed]:
+    def is_wanted(self, kind: type[SystemEvent], session: SessionKey) -> bool:
+        """Whether any reader has a use for such an event: one that is costly to make need not be made."""
+
+    def events(self, *, limit: int = 1000, wants: Wants | None = None) -> Subscription[SystemEvent | Missed]:
         """Subscribe to system events; past `limit` the oldest go, and `Missed` tells how many.
 
         Args:
-            wants: Whether the reader has a use for an event; without it, it has for all. It has to be quick:
-                it is asked as the event is published.
+            wants: Whether the reader has a use for events of a kind in a session; without it, it has for all.
+                It is asked for each event, as that is published.
         """

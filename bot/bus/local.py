@@ -9,9 +9,9 @@ from typing import Generic, Self, TypeVar
 
 import msgspec
 
-from bot.bus.base import InboundHandler, Receipt
+from bot.bus.base import InboundHandler, Receipt, Wants
 from bot.errors import StoreError
-from bot.messages import Chunk, End, InboundMessage, Missed, OutboundMessage, RunId, SystemEvent
+from bot.messages import Chunk, End, InboundMessage, Missed, OutboundMessage, RunId, SessionKey, SystemEvent
 
 Item = TypeVar("Item")
 
@@ -128,16 +128,16 @@ class OutboundMailbox(_Mailbox[OutboundMessage]):
 class EventMailbox(_Mailbox[SystemEvent | Missed]):
     """Holds the newest `limit` events that its reader wants, and counts those that had to go."""
 
-    def __init__(self, limit: int, wants: Callable[[SystemEvent], bool] | None = None) -> None:
+    def __init__(self, limit: int, wants: Wants | None = None) -> None:
         super().__init__()
         self._limit = limit
-        self._wants = wants
+        self.wants = wants
         self._events: deque[SystemEvent] = deque()
         self._missed = 0
 
     def put(self, event: SystemEvent) -> None:
-        """Add an event; never waits."""
-        if self._wants is not None and not self._wants(event):
+        """Add an event, if it is wanted; never waits."""
+        if self.wants is not None and not self.wants(type(event), event.session):
             return
         self._events.append(event)
         if len(self._events) > self._limit:
@@ -212,8 +212,10 @@ class LocalBus:
         readers = self._everything if channel is None else self._channels.setdefault(channel, [])
         return OutboundMailbox().join(readers)
 
-    def events(
-        self, *, limit: int = 1000, wants: Callable[[SystemEvent], bool] | None = None
-    ) -> EventMailbox:
+    def is_wanted(self, kind: type[SystemEvent], session: SessionKey) -> bool:
+        """See `Bus.is_wanted`."""
+        return any(mailbox.wants is None or mailbox.wants(kind, session) for mailbox in self._events)
+
+    def events(self, *, limit: int = 1000, wants: Wants | None = None) -> EventMailbox:
         """See `Bus.events`."""
         return EventMailbox(limit, wants).join(self._events)

@@ -8,7 +8,7 @@ from typing import Final, Self
 
 from bot.bus import Bus
 from bot.errors import ChannelError
-from bot.messages import Address, AgentEnd, InboxUpdate, Missed, RunId, SystemEvent
+from bot.messages import Address, AgentEnd, InboxUpdate, Missed, RunId, SessionKey, SystemEvent
 from bot.settings import ChannelSettings
 from channels.base import CallKind, ChannelAdapter
 from channels.delivery.pace import Pace, Sleep
@@ -156,5 +156,5 @@ class Attention:
         return True
 
 
-def _is_of_use(event: SystemEvent) -> bool:
-    return isinstance(event, InboxUpdate | AgentEnd)
+def _is_of_use(kind: type[SystemEvent], session: SessionKey) -> bool:
+    return kind in (InboxUpdate, AgentEnd)

@@ -136,6 +136,10 @@ class TappedBus(LocalBus):
         self._hear(message)
         super().send(message)
 
+    def is_wanted(self, kind: type[SystemEvent], session: SessionKey) -> bool:
+        """See `Bus.is_wanted`."""
+        return True
+
     def emit(self, event: SystemEvent) -> None:
         """See `Bus.emit`."""
         self._hear(event)

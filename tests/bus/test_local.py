@@ -12,7 +12,18 @@ from hypothesis import strategies as st
 from bot.bus import LocalBus, Receipt
 from bot.bus.local import MAX_RUNS, MERGE_AT, OutboundMailbox
 from bot.errors import StoreError
-from bot.messages import AgentStart, Chunk, End, InboundMessage, Missed, OutboundMessage, RunId, SystemEvent
+from bot.messages import (
+    AgentEnd,
+    AgentStart,
+    Chunk,
+    End,
+    InboundMessage,
+    Missed,
+    OutboundMessage,
+    RunId,
+    SessionKey,
+    SystemEvent,
+)
 from tests.factories import chunk_of, end_of, inbound
 
 Item = TypeVar("Item")
@@ -217,11 +228,29 @@ async def test_events_beyond_the_limit_are_counted_not_kept() -> None:
 
 async def test_events_that_a_reader_does_not_want_are_neither_kept_nor_missed() -> None:
     bus = LocalBus()
-    with bus.events(limit=2, wants=lambda event: event == started(2)) as picky:
+    with bus.events(limit=2, wants=lambda kind, session: kind is AgentEnd) as picky:
         for number in range(1, 6):
             bus.emit(started(number))
+        bus.emit(over := AgentEnd(session=RUNS[0].session, reason="done", seconds=1))
 
-    assert await read_all(picky) == [started(2)]
+    assert await read_all(picky) == [over]
+
+
+def test_an_event_is_wanted_where_a_reader_has_a_use_for_it() -> None:
+    bus = LocalBus()
+    here, there = SessionKey("web:dm:here"), SessionKey("web:dm:there")
+
+    def is_wanted(kind: type[SystemEvent] = AgentEnd, session: SessionKey = here) -> bool:
+        return bus.is_wanted(kind, session)
+
+    before = is_wanted()
+    with bus.events(wants=lambda kind, session: kind is AgentEnd and session == here):
+        picky = [is_wanted(), is_wanted(AgentStart), is_wanted(session=there)]
+        with bus.events():
+            greedy = [is_wanted(), is_wanted(AgentStart), is_wanted(session=there)]
+
+    assert (before, picky, greedy) == (False, [True, False, False], [True, True, True])
+    assert not is_wanted()
 
 
 async def test_closing_wakes_the_reader() -> None:
