@@ -22,6 +22,7 @@ from bot.tools import declare
 from tests.bots import settings_for
 from tests.simulators.model import ModelServer, Reply, call, say
 
+BESIDE = {"open sandbox", "shape tools", "sweep"}  # what a bot does beside its first turns
 OURS = {"bot", "channels", "memory", "security"}
 ANN = Sender(id="ann", name="Ann", role=Role.OWNER)
 BOB = Sender(id="bob", name="Bob", role=Role.MEMBER)
@@ -114,6 +115,8 @@ async def test_a_turn_leaves_nothing_to_the_garbage_collector(home: Path) -> Non
     """With many sessions its rounds would take more than most of what a turn does."""
     look = call("list", '{"path": "."}')
     async with talking(home, *[look, say("Nothing there.")] * 4) as talk:
+        beside = [task for task in asyncio.all_tasks() if task.get_name() in BESIDE]
+        await asyncio.gather(*beside)
         await talk.answer("Look")
         gc.collect()
         gc.disable()
