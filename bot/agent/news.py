@@ -67,9 +67,8 @@ class News:
     async def tell(self, event: AgentEvent) -> None:
         """Publish an event of the backend, where it is one of its work and somebody wants to know of it."""
         if isinstance(event, ThinkingEvent) and self._redactor is not None:
-            self._thoughts = (
-                self._thoughts or self._redactor.open()
-            )  # whoever comes in the middle sees no half
+            # Also where nobody watches: whoever comes in the middle must not see the other half of a secret.
+            self._thoughts = self._thoughts or self._redactor.open()
             self._think(self._thoughts.feed(event.content))
             return
         if self._thoughts is not None:
