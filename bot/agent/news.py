@@ -28,7 +28,6 @@ PREVIEW = 200  # characters of a tool's result
 AROUND = 3  # times as many are looked at, for what is cut at its end to be recognised
 
 WorkEvent: TypeAlias = ThinkingEvent | ToolUseEvent | ToolResultEvent | TokenUsageEvent | RetryEvent
-WORK = (ThinkingEvent, ToolUseEvent, ToolResultEvent, TokenUsageEvent, RetryEvent)
 KINDS: dict[type[WorkEvent], type[SystemEvent]] = {
     ThinkingEvent: Thinking,
     ToolUseEvent: ToolStart,
@@ -74,7 +73,7 @@ class News:
         if self._thoughts is not None:
             self._think(self._thoughts.flush())
             self._thoughts = None
-        if not isinstance(event, WORK) or not self._bus.is_wanted(KINDS[type(event)], self._session):
+        if not isinstance(event, WorkEvent) or not self._bus.is_wanted(KINDS[type(event)], self._session):
             return
         if self._redactor is not None:
             event = await _hidden(event, self._redactor)

@@ -225,7 +225,7 @@ class PromptBuilder:
         framed = () if begun.summary is None else (frame(begun.summary.text),)
         known = (PromptMessage(role="user", content=remembered),) if remembered else ()
         if profile.compact and not message.may_be_silent:
-            newest = newest[1:]  # the time; what it may be silent about stands there, too
+            newest = newest[1:]  # without the time, which stands where it is told that it may be silent
         size += instructions.system_tokens + FRAME_TOKENS + estimate_prompt((*framed, *known, *newest))
         return Prompt(messages=(first, *framed, *history, *known, *newest), tokens=size)
 
