@@ -200,9 +200,7 @@ class PromptBuilder:
         overheard = _fitting(
             begun.overheard, min(room, most) // 2
         )  # the rest is for what was said to the bot
-        heard = 0
-        if overheard:
-            heard = _size(_newest(message, True, overheard)) - _size(_newest(message, True, ()))
+        heard = _size_of_overheard(message, overheard)
         summary = begun.summary.tokens if begun.summary is not None else 0
         room -= heard + summary
         room -= min(_size_of_calls(begun.kept_calls), room // 2)
@@ -215,10 +213,8 @@ class PromptBuilder:
         speaker = message.sender.name or message.sender.id
         is_labelled = not message.is_direct or has_several_speakers(lines, speaker)
         history = _as_prompt(lines, begun.kept_calls, is_labelled=is_labelled)
-        if is_labelled or begun.kept_calls:  # else it is what was chosen, and that was measured
-            size = estimate_prompt(history)
-        else:
-            size += FRAME_TOKENS * len(history)
+        is_as_chosen = not is_labelled and not begun.kept_calls
+        size = size + FRAME_TOKENS * len(history) if is_as_chosen else estimate_prompt(history)
         is_long = begun.turns >= REMIND_AT and not profile.compact
         newest = _newest(message, is_labelled, overheard, is_long=is_long)
         first = PromptMessage(role="system", content=instructions.system)
@@ -323,6 +319,13 @@ def _as_step(calls: Sequence[KeptCall]) -> list[PromptMessage]:
 
 def _size(messages: tuple[PromptMessage, ...]) -> int:
     return sum(estimate_tokens(part.content) for part in messages)
+
+
+def _size_of_overheard(message: InboundMessage, overheard: tuple[Overheard, ...]) -> int:
+    """What it adds to the message that stands behind it."""
+    if not overheard:
+        return 0
+    return _size(_newest(message, True, overheard)) - _size(_newest(message, True, ()))
 
 
 def _size_of_calls(calls: Sequence[KeptCall]) -> int:
