@@ -5,7 +5,7 @@ import logging
 import re
 import sqlite3
 from collections.abc import Callable
-from contextlib import closing
+from contextlib import ExitStack, closing
 from importlib.resources import files
 from pathlib import Path
 from types import TracebackType
@@ -27,15 +27,23 @@ MAX_LOG_PAGES = 4_000  # of 4 KiB
 
 
 def connect(path: Path, synchronous: Synchronous) -> sqlite3.Connection:
-    """Open a connection for whichever thread uses it first and alone."""
+    """Open a connection for whichever thread uses it first and alone.
+
+    Raises:
+        sqlite3.Error: The file is no database, or can't be opened.
+    """
     connection = sqlite3.connect(
         path, isolation_level=None, check_same_thread=False, cached_statements=256, timeout=10
     )
-    connection.execute("PRAGMA journal_mode = WAL")
-    connection.execute(f"PRAGMA synchronous = {synchronous}")
-    connection.execute("PRAGMA temp_store = MEMORY")
-    connection.execute("PRAGMA wal_autocheckpoint = 0")  # the writer has no time for it: see `checkpoint`
-    connection.execute("PRAGMA journal_size_limit = 67108864")
+    try:
+        connection.execute("PRAGMA journal_mode = WAL")
+        connection.execute(f"PRAGMA synchronous = {synchronous}")
+        connection.execute("PRAGMA temp_store = MEMORY")
+        connection.execute("PRAGMA wal_autocheckpoint = 0")  # no time for it in the writer: see `checkpoint`
+        connection.execute("PRAGMA journal_size_limit = 67108864")
+    except sqlite3.Error:
+        connection.close()
+        raise
     return connection
 
 
@@ -98,8 +106,10 @@ class Database:
             with closing(self._connect()) as connection:
                 migrate(connection)
             self._path.chmod(0o600)
-            writer, reader, keeper = self._connect(), self._connect(), self._connect()
-            writer.executescript(WATCH)
+            with ExitStack() as stack:
+                writer, reader, keeper = (stack.enter_context(closing(self._connect())) for _ in range(3))
+                writer.executescript(WATCH)
+                stack.pop_all()  # they are open, and closed by their workers
         except (sqlite3.Error, OSError) as error:
             raise StoreError(
                 f"{self._path} can't be opened: {error}; is there a backup to restore?"

@@ -9,7 +9,7 @@ import random
 import sqlite3
 import time
 from collections.abc import AsyncIterator, Callable
-from contextlib import AsyncExitStack, asynccontextmanager, suppress
+from contextlib import AsyncExitStack, asynccontextmanager, closing, suppress
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
@@ -175,7 +175,7 @@ def _is_whole(one: Seen) -> bool:
 def _read_ends(home: Path, seen: list[Seen]) -> None:
     """When each answer was whole, from the bot's own store."""
     offset = time.monotonic() - time.time()
-    with sqlite3.connect(home / DATABASE) as database:
+    with closing(sqlite3.connect(home / DATABASE)) as database:
         rows = database.execute(
             "SELECT m.session, m.text, t.ended_at FROM messages m JOIN turns t ON t.run = m.run"
             " WHERE m.role = 'user'"

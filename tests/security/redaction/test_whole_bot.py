@@ -4,7 +4,7 @@ import asyncio
 import json
 import sqlite3
 from collections.abc import AsyncIterator, Callable
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, closing
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -76,7 +76,7 @@ class World:
 
     def kept(self) -> str:
         """What the store has of what the bot has said."""
-        with sqlite3.connect(self.home / "switchboard.db") as database:
+        with closing(sqlite3.connect(self.home / "switchboard.db")) as database:
             rows = database.execute("SELECT text FROM messages WHERE role != 'user'").fetchall()
             rows += database.execute("SELECT * FROM outbox").fetchall()
         return json.dumps(rows, default=str)
