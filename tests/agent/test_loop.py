@@ -263,16 +263,72 @@ async def test_a_refused_message_never_reaches_the_backend(tmp_path: Path) -> No
         assert bot.backend.turns == []
 
 
-async def test_a_check_that_breaks_blocks_the_message(tmp_path: Path) -> None:
+async def test_a_check_that_breaks_again_and_again_blocks_the_message(tmp_path: Path) -> None:
+    asked: list[str] = []
+
     async def broken(message: InboundMessage) -> Refusal | None:
+        asked.append(message.text)
         raise RuntimeError("scanner down")
 
     async with rig(tmp_path, seams=Seams(guardian=broken)) as bot:
         await bot.say("hello")
         (end,) = await bot.ended(1)
 
-        assert end.text == "Message blocked by safety check."
+        assert end.text == "Message blocked by safety check: I could not look at it. Please send it again."
+        assert asked == ["hello"] * 2
         assert bot.backend.turns == []
+
+
+async def test_a_scan_that_hangs_once_costs_no_message(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("bot.agent.checks.CHECK_SECONDS", 0.05)
+    asked: list[str] = []
+
+    async def stalled(message: InboundMessage) -> Refusal | None:
+        asked.append(message.text)
+        if len(asked) == 1:
+            await asyncio.Event().wait()
+        return None
+
+    async with rig(tmp_path, seams=Seams(guardian=stalled)) as bot:
+        await bot.say("hello")
+        (end,) = await bot.ended(1)
+
+        assert end.text == "echo: hello "
+        assert asked == ["hello"] * 2
+
+
+async def test_a_check_of_the_answer_that_breaks_once_costs_no_answer(tmp_path: Path) -> None:
+    asked: list[str] = []
+
+    async def stumbles(message: InboundMessage, text: str) -> str | None:
+        asked.append(text)
+        if len(asked) % 2:
+            raise RuntimeError("scanner down")
+        return None if "hello" in text else "not this"
+
+    async with rig(tmp_path, seams=Seams(answers=stumbles)) as bot:
+        await bot.say("hello")
+        await bot.say("good bye")
+        first, second = await bot.ended(2)
+
+        assert (first.text, second.text) == ("echo: hello ", "not this")
+
+
+async def test_a_limit_that_breaks_is_not_asked_again_as_it_counts(tmp_path: Path) -> None:
+    asked: list[str] = []
+
+    async def broken(message: InboundMessage) -> Refusal | None:
+        asked.append(message.text)
+        raise RuntimeError("counter down")
+
+    async with rig(tmp_path, seams=Seams(rate_limit=broken)) as bot:
+        await bot.say("hello")
+        (end,) = await bot.ended(1)
+
+        assert end.reason == "error"
+        assert asked == ["hello"]
 
 
 async def test_an_answer_to_stay_silent_leaves_no_text(tmp_path: Path) -> None:
