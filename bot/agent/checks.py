@@ -3,7 +3,7 @@
 import logging
 from collections.abc import Callable, Coroutine
 from functools import partial
-from typing import Any, TypeVar
+from typing import Any, TypeAlias, TypeVar
 
 from msgspec.structs import replace
 
@@ -17,7 +17,7 @@ from bot.within import within
 log = logging.getLogger(__name__)
 
 T = TypeVar("T")
-Look = Callable[[], Coroutine[Any, Any, T]]  # `Any`: what a coroutine and its task say to each other
+Look: TypeAlias = Callable[[], Coroutine[Any, Any, T]]  # `Any`: what it and its task say to each other
 
 CHECK_SECONDS = 10.0
 BLOCKED = "Message blocked by safety check: I could not look at it. Please send it again."
