@@ -1,5 +1,7 @@
 """What is said in a store, without a bot."""
 
+import asyncio
+
 from msgspec.structs import replace
 
 from bot.agent.store import TurnRecord
@@ -30,5 +32,9 @@ async def answer(
 
 
 async def talk(store: Store, text: str = "hello", *, chat: str = ANN, speaker: str = "Ann") -> None:
-    """A person says something and is answered."""
+    """A person says something and is answered; the next who talks does so in another millisecond.
+
+    The store counts no finer: conversations of the same one are in the order of their names.
+    """
     await answer(store, await ask(store, text, chat=chat, speaker=speaker))
+    await asyncio.sleep(0.002)
