@@ -117,7 +117,7 @@ async def _ask(guard: str, look: Look[T], run: Run | None = None) -> T:
     if guard not in ADMISSION:
         try:
             return await _ask_once(guard, look, run)
-        except Exception:
+        except Exception:  # it is raised where it comes again
             log.warning("check failed, asked again", exc_info=True, extra={"check": guard})
     return await _ask_once(guard, look, run)
 

@@ -30,21 +30,24 @@ class Check(Protocol):
     """A step that may end the turn: access, rate limit, Guardian, injection scan."""
 
     async def __call__(self, message: InboundMessage) -> Refusal | None:
-        """Look at a message; `None` lets it pass. One that raises or takes too long blocks it."""
+        """Look at a message; `None` lets it pass. One that raises or takes too long blocks it.
+
+        The last two are then asked once more, so they change nothing that asking twice would spoil.
+        """
 
 
 class Screen(Protocol):
     """Looks at what was said in a group without meaning the bot."""
 
     async def screen(self, message: InboundMessage, lines: Sequence[Overheard]) -> tuple[Overheard, ...]:
-        """What of it a turn may be shown. One that raises or takes too long leaves all of it out."""
+        """What of it a turn may be shown. One that raises or hangs, twice, leaves all of it out."""
 
 
 class AnswerCheck(Protocol):
     """Looks at an answer before it is kept."""
 
     async def __call__(self, message: InboundMessage, text: str) -> str | None:
-        """What is said instead; `None` lets it pass. One that raises or takes too long withholds it."""
+        """What is said instead; `None` lets it pass. One that raises or hangs, twice, withholds it."""
 
 
 class CommandAnswer(Protocol):

@@ -46,7 +46,8 @@ SCHEME: Final = r"[A-Za-z][A-Za-z0-9+.\-]{1,30}"
 WITH_SCHEME: Final = rf"(?<![A-Za-z0-9+.\-])(?P<scheme>{SCHEME}):[/\\]+[!-~]*"
 BY_MAIL: Final = r"(?<![A-Za-z])(?:mailto|sms|javascript|vbscript|intent):[!-~]+|(?<![A-Za-z])data:\w+/[!-~]+"
 NAME: Final = r"(?:[A-Za-z0-9_](?:[A-Za-z0-9_\-]{0,62})\.){1,10}(?P<ending>[A-Za-z]{2,24})"
-BARE: Final = rf"(?<!\w){NAME}(?![\w\-])(?:(?::\d+)?[/?#\\][!-~]*)?"
+BEGIN: Final = r"(?:(?<!\w)|(?<=[\w\-]{63}))"  # of a word, or where one is longer than a name's part may be
+BARE: Final = rf"{BEGIN}{NAME}(?![\w\-])(?:(?::\d+)?[/?#\\][!-~]*)?"
 BY_NUMBER: Final = r"(?<![\w.])\d{1,3}(?:\.\d{1,3}){3}(?::\d+)?[/?#](?!\d{1,2}(?![\w/?#]))[!-~]*"
 REST_OF_NAME: Final = r"\A\.(?P<rest>[A-Za-z]{2,24})[/?#][!-~]*"  # behind a letter that is not ASCII
 ADDRESS: Final = lazy_pattern(f"{WITH_SCHEME}|{BY_MAIL}|{BARE}|{BY_NUMBER}|{REST_OF_NAME}", re.IGNORECASE)

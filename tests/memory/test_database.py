@@ -6,6 +6,7 @@ from contextlib import closing
 from pathlib import Path
 
 import pytest
+from psutil import Process
 
 from bot.errors import StoreError
 from memory.database import DATABASE, MAX_LOG_PAGES, Database, connect, migrate, migrations
@@ -74,8 +75,11 @@ async def test_a_database_of_a_newer_program_is_refused(path: Path) -> None:
 def test_a_file_that_is_no_database_is_refused(path: Path) -> None:
     path.write_bytes(b"not a database at all" * 100)
 
-    with pytest.raises(StoreError, match="can't be opened"):
+    with pytest.raises(StoreError, match="can't be opened") as refusal:
         asyncio.run(Database(path).__aenter__())
+
+    assert refusal.value.__cause__ is not None, "its frames still hold what was opened"
+    assert [file for file in Process().open_files() if Path(file.path) == path] == []
 
 
 async def test_a_directory_that_is_not_there_is_refused(tmp_path: Path) -> None:

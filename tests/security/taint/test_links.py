@@ -65,10 +65,7 @@ PIECES = st.sampled_from(
         ),
     ]
 )
-# Without a scheme, a word that ends in `evil` is a name only with as many letters as a label may have: 63.
-LIVE = re.compile(
-    r"(?i)(?:(?:https?:[/\\]|mailto:|//)[\w.\-]*|(?<!\w)[\w\-]{0,59})evil\.example[/?#][!-~]*[A-Za-z0-9]"
-)
+LIVE = re.compile(r"(?i)(?:https?:[/\\]|mailto:|//)?[\w.\-]*evil\.example[/?#][!-~]*[A-Za-z0-9]")
 
 
 @contextmanager
